@@ -1,0 +1,61 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Language rules that every Swift target of the package keeps (CONTRIBUTING.md, "House rules").
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "peal",
+    products: [
+        .library(name: "Peal", targets: ["Peal"]),
+        .library(name: "PealHub", targets: ["PealHub"]),
+        .executable(name: "peal", targets: ["PealCommand"]),
+    ],
+    traits: [
+        .trait(name: "PostgreSQL", description: "Hub store on PostgreSQL through libpq."),
+        .default(enabledTraits: ["PostgreSQL"]),
+    ],
+    targets: [
+        // Level 0: system libraries, and the one C target.
+        .systemLibrary(name: "CPealSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPealPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CPealHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CPealCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+        .target(name: "CPealWebSocket", dependencies: ["CLibWebSockets"]),
+
+        // Level 1: rules, SQLite, WebSocket. No Foundation.
+        .target(name: "PealModel", swiftSettings: swiftSettings),
+        .target(name: "PealSQLite", dependencies: ["CPealSQLite"], swiftSettings: swiftSettings),
+        .target(name: "PealWebSocket", dependencies: ["CPealWebSocket"], swiftSettings: swiftSettings),
+
+        // Level 2: the two ends.
+        .target(
+            name: "PealReplica", dependencies: ["PealModel", "PealSQLite"],
+            resources: [.embedInCode("Schema")], swiftSettings: swiftSettings),
+        .target(
+            name: "PealHub",
+            dependencies: [
+                "PealModel", "PealSQLite", "PealWebSocket", "CPealHTTP", "CPealCrypto",
+                .target(name: "CPealPostgres", condition: .when(traits: ["PostgreSQL"])),
+            ],
+            resources: [.embedInCode("Schema")], swiftSettings: swiftSettings),
+
+        // Level 3 and 4: the client library and the command.
+        .target(name: "Peal", dependencies: ["PealModel", "PealReplica", "PealWebSocket"], swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
+            swiftSettings: swiftSettings),
+
+        .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
+        .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
+        .testTarget(name: "PealWebSocketTests", dependencies: ["PealWebSocket"], swiftSettings: swiftSettings),
+        .testTarget(name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel"], swiftSettings: swiftSettings),
+        .testTarget(name: "PealHubTests", dependencies: ["PealHub", "PealModel"], swiftSettings: swiftSettings),
+    ]
+)
