@@ -9,13 +9,15 @@ public struct InboxState: Equatable, Sendable {
     public private(set) var bodies: [ItemID: RawJSON] = [:]
     /// The marks.
     public private(set) var marks = Marks()
-    /// The interests of a device inbox.
-    public private(set) var interests: Set<String> = []
+    /// The interests of a device's inbox; nil for a user's.
+    private var names: Set<String>?
     /// Who has sent which act.
     private var sent: [UInt64: Set<Author>] = [:]
 
-    /// An empty inbox.
-    public init() {}
+    /// An empty inbox, of a device or of a user.
+    public init(device: Bool = false) {
+        names = device ? [] : nil
+    }
 
     /// Folds the next entry.
     public mutating func fold(_ entry: Entry) {
@@ -56,8 +58,8 @@ public struct InboxState: Equatable, Sendable {
                 if kind == .archive { items[id]?.archived?.rank = head }
             }
         case .interest(let name, let on):
-            if on { interests.insert(name) } else { interests.remove(name) }
-        case .interests(let names): interests = Set(names)
+            _ = on ? names?.insert(name).memberAfterInsert : names?.remove(name)
+        case .interests(let all): names = Set(all)
         }
     }
 
@@ -88,4 +90,7 @@ extension InboxState: InboxView {
             return (id, register)
         }.sorted { $0.id < $1.id }
     }
+
+    /// The interests of a device's inbox; nil for a user's.
+    public func interests() -> Set<String>? { names }
 }

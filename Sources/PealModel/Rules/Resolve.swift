@@ -15,6 +15,8 @@ public protocol InboxView {
     /// deleted ones left out. For `seen` there are none.
     func opposed(to kind: MarkKind, upTo: Position, since observed: Position) throws(Failure)
         -> [(id: ItemID, register: Register)]
+    /// The interests of a device's inbox; nil for a user's.
+    func interests() throws(Failure) -> Set<String>?
 }
 
 /// The one rule of who wins (SYNC.md section 5), pure: the hub runs it at the append, the simulator everywhere.
@@ -73,8 +75,10 @@ public struct Resolver<View: InboxView> {
         case .malformed(let reason) where reason == Operation.unknownReason:
             return act(Outcome(.unknownOp, reason: "This hub does not know what was done."))
         case .malformed(let reason): return act(Outcome(.invalid, reason: reason))
-        case .preference, .track, .interest, .interests, .token, .user, .end:
-            return act(Outcome(.unknownOp, reason: "This inbox does not take '\(mutation.operation.name)'."))
+        case .interest(let name, let on): return try interest(name, on: on)
+        case .interests(let names): return try interests(names)
+        case .preference, .track, .token, .user, .end:
+            return notHere
         }
     }
 
@@ -86,6 +90,12 @@ public struct Resolver<View: InboxView> {
         case keep(Outcome)
     }
 
+    /// Whether the author's own act stands in a register: one replica's own order decides between its own acts.
+    private func isOwn(_ register: Register) throws(View.Failure) -> Bool {
+        if register.author == author { return true }
+        return try view.sent(register.uid, by: author)
+    }
+
     private func judge(
         _ current: Register?, value: Bool, passive: Bool, effective: Bool
     ) throws(View.Failure) -> Verdict {
@@ -94,7 +104,7 @@ public struct Resolver<View: InboxView> {
         if same, passive { return .keep(.noop) }
         guard let current else { return .accept(changes: !same) }
         if current.since <= observed { return .accept(changes: !same) }
-        if try current.author == author || view.sent(current.uid, by: author) { return .accept(changes: !same) }
+        if try isOwn(current) { return .accept(changes: !same) }
         let wins = current.passive == passive ? itime > current.itime : current.passive
         if wins { return .accept(changes: !same) }
         return .keep(same ? .noop : Outcome(.superseded, author: current.author, position: current.since))
@@ -169,9 +179,41 @@ public struct Resolver<View: InboxView> {
         guard upTo > 0 else { return act(.noop) }
         var except: [ItemID] = []
         for (id, register) in try view.opposed(to: kind, upTo: upTo, since: observed) {
-            if try register.author != author && !view.sent(register.uid, by: author) { except.append(id) }
+            if try !isOwn(register) { except.append(id) }
         }
         return act(.applied, effect: .mark(kind, upTo: upTo, except: except.sorted()))
+    }
+
+    // MARK: Interests
+
+    private func interest(_ name: String, on: Bool) throws(View.Failure) -> Act {
+        guard let current = try view.interests() else { return notHere }
+        guard Limits.isInterest(name) else { return badInterest }
+        guard current.contains(name) != on else { return act(.noop) }
+        guard !on || current.count < Limits.interestsPerDevice else { return tooManyInterests }
+        return act(.applied, effect: .interest(name: name, on: on))
+    }
+
+    /// `replace` is literal (SYNC.md section 3).
+    private func interests(_ names: [String]) throws(View.Failure) -> Act {
+        guard let current = try view.interests() else { return notHere }
+        guard names.allSatisfy(Limits.isInterest) else { return badInterest }
+        let wanted = Set(names)
+        guard wanted.count <= Limits.interestsPerDevice else { return tooManyInterests }
+        guard wanted != current else { return act(.noop) }
+        return act(.applied, effect: .interests(wanted.sorted()))
+    }
+
+    private var notHere: Act {
+        act(Outcome(.unknownOp, reason: "This inbox does not take '\(mutation.operation.name)'."))
+    }
+
+    private var badInterest: Act {
+        act(Outcome(.invalid, reason: "An interest is 1 to \(Limits.interest) of a-z A-Z 0-9 _ - = @ , . ;"))
+    }
+
+    private var tooManyInterests: Act {
+        act(Outcome(.tooLarge, reason: "A device has at most \(Limits.interestsPerDevice) interests."))
     }
 
     private func unique(_ items: [ItemID]) -> [ItemID] {
