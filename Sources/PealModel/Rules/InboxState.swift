@@ -1,0 +1,96 @@
+/// An inbox as a value: what a fold of the whole log gives (SYNC.md section 1). The stores state the same rule in SQL, and
+/// differential tests tie them to this one.
+public struct InboxState: Equatable, Sendable {
+    /// The position of the last folded entry.
+    public private(set) var head: Position = 0
+    /// Every item that was ever there, deleted ones as tombstones.
+    public private(set) var items: [ItemID: ItemState] = [:]
+    /// The publisher's part of each item that is there.
+    public private(set) var bodies: [ItemID: RawJSON] = [:]
+    /// The marks.
+    public private(set) var marks = Marks()
+    /// The interests of a device's inbox; nil for a user's.
+    private var names: Set<String>?
+    /// Who has sent which act.
+    private var sent: [UInt64: Set<Author>] = [:]
+
+    /// An empty inbox, of a device or of a user.
+    public init(device: Bool = false) {
+        names = device ? [] : nil
+    }
+
+    /// Folds the next entry.
+    public mutating func fold(_ entry: Entry) {
+        head += 1
+        switch entry.kind {
+        case .item(let id, _, let body):
+            items[id] = ItemState(position: head)
+            bodies[id] = body
+        case .removed(let ids, _): delete(ids)
+        case .act(let act):
+            sent[act.uid, default: []].insert(act.author)
+            fold(act)
+        case .unknown: break
+        }
+    }
+
+    private mutating func fold(_ act: Act) {
+        func register(_ on: Bool, passive: Bool = false) -> Register {
+            Register(
+                value: on, passive: passive, since: head, rank: head, itime: act.itime, author: act.author,
+                uid: act.uid)
+        }
+        switch act.effect {
+        case .none: break
+        case .read(let ids, let on, let passive, let unseen):
+            let unseen = Set(unseen)
+            for id in ids {
+                items[id]?.read = register(on, passive: passive)
+                if on || !unseen.contains(id) { items[id]?.seen = true }
+            }
+        case .seen(let ids): for id in ids { items[id]?.seen = true }
+        case .archive(let ids, let on): for id in ids { items[id]?.archived = register(on) }
+        case .delete(let ids): delete(ids)
+        case .mark(let kind, let upTo, let except):
+            marks.add(kind, Mark(upTo: upTo, version: head))
+            for id in except {
+                if kind == .read { items[id]?.read?.rank = head }
+                if kind == .archive { items[id]?.archived?.rank = head }
+            }
+        case .interest(let name, let on):
+            _ = on ? names?.insert(name).memberAfterInsert : names?.remove(name)
+        case .interests(let all): names = Set(all)
+        }
+    }
+
+    private mutating func delete(_ ids: [ItemID]) {
+        for id in ids {
+            items[id]?.deleted = true
+            bodies[id] = nil
+        }
+    }
+}
+
+extension InboxState: InboxView {
+    /// The state of an item.
+    public func item(_ id: ItemID) -> ItemState? { items[id] }
+
+    /// Whether an author has sent a uid.
+    public func sent(_ uid: UInt64, by author: Author) -> Bool { sent[uid]?.contains(author) ?? false }
+
+    /// The single choices that oppose a mark.
+    public func opposed(
+        to kind: MarkKind, upTo: Position, since observed: Position
+    ) -> [(id: ItemID, register: Register)] {
+        guard kind != .seen else { return [] }
+        return items.compactMap { id, state in
+            guard !state.deleted, state.position <= upTo,
+                let register = kind == .read ? state.read : state.archived, !register.value, register.since > observed
+            else { return nil }
+            return (id, register)
+        }.sorted { $0.id < $1.id }
+    }
+
+    /// The interests of a device's inbox; nil for a user's.
+    public func interests() -> Set<String>? { names }
+}

@@ -1,0 +1,62 @@
+/// Every limit of the contract in one place, each with its reason.
+public enum Limits {
+    /// Bytes of a frame from a replica: one full mutation of 500 items is 20 kB (SYNC.md section 6).
+    public static let frameUp = 64 * 1024
+    /// Bytes of a frame to a replica: the largest item, many times (SYNC.md section 6).
+    public static let frameDown = 256 * 1024
+    /// Bytes of one encoded item: what cannot be delivered must not be accepted (SYNC.md section 6).
+    public static let item = 16 * 1024
+    /// Items of one mutation (SYNC.md section 4).
+    public static let itemsPerMutation = 500
+    /// Mutations of one push (SYNC.md section 6).
+    public static let mutationsPerPush = 100
+    /// Unacknowledged entries of a session: 64 pages of a viewer.
+    public static let windowEntries = 4_096
+    /// Unacknowledged bytes of a session: four full frames.
+    public static let windowBytes = 1024 * 1024
+    /// Rows of a snapshot page; a page also keeps to ``frameDown``.
+    public static let pageRows = 500
+    /// Characters of a title, as the inbox surface has it.
+    public static let title = 255
+    /// Characters of a category or a topic.
+    public static let category = 100
+    /// Characters of an action or media URL.
+    public static let url = 2_048
+    /// Bytes of custom attributes.
+    public static let attributes = 6 * 1024
+    /// Characters of an interest's name and of a user id of the interests surface.
+    public static let interest = 164
+    /// Interests of one publish.
+    public static let interestsPerPublish = 100
+    /// Interests of a device.
+    public static let interestsPerDevice = 5_000
+    /// Users or recipients of one publish.
+    public static let usersPerPublish = 1_000
+    /// Characters of an email or an external id.
+    public static let identity = 255
+    /// Entries that a log keeps at least (SYNC.md section 8).
+    public static let logEntries: Int64 = 100_000
+    /// How long a log keeps an entry at least, in milliseconds: 90 days (SYNC.md section 8).
+    public static let logAge: Milliseconds = 90 * 86_400_000
+    /// How long a settled mutation stays in the replica's journal, in milliseconds: 30 days (SYNC.md section 8).
+    public static let journalAge: Milliseconds = 30 * 86_400_000
+    /// How long the hub remembers a uid, in milliseconds: 40 days (SYNC.md section 4).
+    public static let uidAge: Milliseconds = 40 * 86_400_000
+    /// Seconds between pings on an idle connection.
+    public static let heartbeatSeconds: Int64 = 30
+
+    /// Whether a name is an interest: 1 to 164 of `a–z A–Z 0–9 _ - = @ , . ;` (the interests surface's rule).
+    public static func isInterest(_ name: String) -> Bool {
+        let bytes = name.utf8
+        guard !bytes.isEmpty, bytes.count <= interest else { return false }
+        return bytes.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "="), UInt8(ascii: "@"), UInt8(ascii: ","),
+                UInt8(ascii: "."), UInt8(ascii: ";"):
+                true
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+/// What `resolve` must know of an inbox: a window into a store, or a value in a test. Every answer is of one moment.
+public protocol InboxView {
+    /// What reading a store can throw; `Never` in memory.
+    associatedtype Failure: Error
+
+    /// The position of the last entry.
+    var head: Position { get }
+    /// The marks of the inbox.
+    var marks: Marks { get }
+    /// The state of an item, deleted ones included; nil where the inbox never held it.
+    func item(_ id: ItemID) throws(Failure) -> ItemState?
+    /// Whether an author has sent this uid, duplicates included.
+    func sent(_ uid: UInt64, by author: Author) throws(Failure) -> Bool
+    /// The items at or below `upTo` whose register of the kind says the opposite of the mark and has `since > observed`;
+    /// deleted ones left out. For `seen` there are none.
+    func opposed(to kind: MarkKind, upTo: Position, since observed: Position) throws(Failure)
+        -> [(id: ItemID, register: Register)]
+    /// The interests of a device's inbox; nil for a user's.
+    func interests() throws(Failure) -> Set<String>?
+}
+
+/// The one rule of who wins (SYNC.md section 5), pure: the hub runs it at the append, the simulator everywhere.
+public struct Resolver<View: InboxView> {
+    let view: View
+    let author: Author
+    let now: Milliseconds
+    let mutation: Mutation
+
+    /// Decides a mutation that is new here: neither a resend nor a known uid.
+    ///
+    /// - Parameters:
+    ///   - mutation: what the person did.
+    ///   - author: whose act it is.
+    ///   - view: the inbox before it.
+    ///   - now: the hub's time of the entry.
+    /// - Returns: the act, ready to be appended at `view.head + 1`.
+    /// - Throws: what the view throws.
+    public static func resolve(
+        _ mutation: Mutation, by author: Author, in view: View, now: Milliseconds
+    ) throws(View.Failure) -> Act {
+        try Resolver(view: view, author: author, now: now, mutation: mutation).act()
+    }
+
+    /// The position that the person had seen; nobody has seen more than there is.
+    private var observed: Position { min(mutation.observed, view.head) }
+
+    /// Bounded intent time: `clamp(estimate, observedTime … now)`.
+    private var itime: Milliseconds {
+        let estimate =
+            switch mutation.moment {
+            case .age(let age): now.subtractingReportingOverflow(max(age, 0)).partialValue
+            case .wall(let wall): wall
+            }
+        return min(max(estimate, min(mutation.observedTime, now)), now)
+    }
+
+    private func act(
+        _ outcome: Outcome, results: [ItemOutcome] = [], effect: Act.Effect = .none
+    ) -> Act {
+        Act(
+            author: author, n: author == .api ? nil : mutation.n, uid: mutation.uid, itime: itime, outcome: outcome,
+            results: results, effect: effect)
+    }
+
+    private func act() throws(View.Failure) -> Act {
+        switch mutation.operation {
+        case .read(let items, let on, let passive):
+            return try register(items, on: on, passive: passive, kind: .read)
+        case .archive(let items, let on):
+            return try register(items, on: on, passive: false, kind: .archive)
+        case .seen(let items): return try seen(items)
+        case .delete(let items): return try delete(items)
+        case .mark(let kind, let upTo): return try mark(kind, upTo: upTo)
+        case .void(let reason): return act(Outcome(.void, reason: reason))
+        case .malformed(let reason) where reason == Operation.unknownReason:
+            return act(Outcome(.unknownOp, reason: "This hub does not know what was done."))
+        case .malformed(let reason): return act(Outcome(.invalid, reason: reason))
+        case .interest(let name, let on): return try interest(name, on: on)
+        case .interests(let names): return try interests(names)
+        case .preference, .track, .token, .user, .end:
+            return notHere
+        }
+    }
+
+    // MARK: Registers
+
+    /// How one register takes an act.
+    private enum Verdict {
+        case accept(changes: Bool)
+        case keep(Outcome)
+    }
+
+    /// Whether the author's own act stands in a register: one replica's own order decides between its own acts.
+    private func isOwn(_ register: Register) throws(View.Failure) -> Bool {
+        if register.author == author { return true }
+        return try view.sent(register.uid, by: author)
+    }
+
+    private func judge(
+        _ current: Register?, value: Bool, passive: Bool, effective: Bool
+    ) throws(View.Failure) -> Verdict {
+        let same = effective == value
+        // A passive repeat rewrites nothing: somebody's deliberate act must not be weakened by a mere showing.
+        if same, passive { return .keep(.noop) }
+        guard let current else { return .accept(changes: !same) }
+        if current.since <= observed { return .accept(changes: !same) }
+        if try isOwn(current) { return .accept(changes: !same) }
+        let wins = current.passive == passive ? itime > current.itime : current.passive
+        if wins { return .accept(changes: !same) }
+        return .keep(same ? .noop : Outcome(.superseded, author: current.author, position: current.since))
+    }
+
+    private func register(
+        _ items: [ItemID], on: Bool, passive: Bool, kind: MarkKind
+    ) throws(View.Failure) -> Act {
+        var tally = Tally()
+        var written: [ItemID] = []
+        var unseen: [ItemID] = []
+        for id in unique(items) {
+            guard let state = try view.item(id), !state.deleted else {
+                tally.add(id, .gone)
+                continue
+            }
+            let current = kind == .read ? state.read : state.archived
+            let effective = view.marks.value(kind, current, at: state.position)
+            switch try judge(current, value: on, passive: passive, effective: effective) {
+            case .accept(let changes):
+                tally.add(id, changes ? .applied : .noop)
+                written.append(id)
+                if kind == .read, !on, !view.marks.isSeen(state) { unseen.append(id) }
+            case .keep(let outcome): tally.add(id, outcome)
+            }
+        }
+        let effect: Act.Effect
+        if written.isEmpty {
+            effect = .none
+        } else if kind == .read {
+            effect = .read(items: written, on: on, passive: passive, unseen: unseen)
+        } else {
+            effect = .archive(items: written, on: on)
+        }
+        return act(tally.outcome, results: tally.results, effect: effect)
+    }
+
+    private func seen(_ items: [ItemID]) throws(View.Failure) -> Act {
+        var tally = Tally()
+        var written: [ItemID] = []
+        for id in unique(items) {
+            guard let state = try view.item(id), !state.deleted else {
+                tally.add(id, .gone)
+                continue
+            }
+            let already = view.marks.isSeen(state)
+            tally.add(id, already ? .noop : .applied)
+            if !already { written.append(id) }
+        }
+        return act(
+            tally.outcome, results: tally.results, effect: written.isEmpty ? .none : .seen(items: written))
+    }
+
+    private func delete(_ items: [ItemID]) throws(View.Failure) -> Act {
+        var tally = Tally()
+        var written: [ItemID] = []
+        for id in unique(items) {
+            if let state = try view.item(id), !state.deleted {
+                tally.add(id, .applied)
+                written.append(id)
+            } else {
+                tally.add(id, .gone)
+            }
+        }
+        return act(
+            tally.outcome, results: tally.results, effect: written.isEmpty ? .none : .delete(items: written))
+    }
+
+    /// A bulk act never overrides a single choice that its user had not seen, nor reaches above what the user had seen.
+    private func mark(_ kind: MarkKind, upTo: Position) throws(View.Failure) -> Act {
+        let upTo = min(upTo, observed)
+        guard upTo > 0 else { return act(.noop) }
+        var except: [ItemID] = []
+        for (id, register) in try view.opposed(to: kind, upTo: upTo, since: observed) {
+            if try !isOwn(register) { except.append(id) }
+        }
+        return act(.applied, effect: .mark(kind, upTo: upTo, except: except.sorted()))
+    }
+
+    // MARK: Interests
+
+    private func interest(_ name: String, on: Bool) throws(View.Failure) -> Act {
+        guard let current = try view.interests() else { return notHere }
+        guard Limits.isInterest(name) else { return badInterest }
+        guard current.contains(name) != on else { return act(.noop) }
+        guard !on || current.count < Limits.interestsPerDevice else { return tooManyInterests }
+        return act(.applied, effect: .interest(name: name, on: on))
+    }
+
+    /// `replace` is literal (SYNC.md section 3).
+    private func interests(_ names: [String]) throws(View.Failure) -> Act {
+        guard let current = try view.interests() else { return notHere }
+        guard names.allSatisfy(Limits.isInterest) else { return badInterest }
+        let wanted = Set(names)
+        guard wanted.count <= Limits.interestsPerDevice else { return tooManyInterests }
+        guard wanted != current else { return act(.noop) }
+        return act(.applied, effect: .interests(wanted.sorted()))
+    }
+
+    private var notHere: Act {
+        act(Outcome(.unknownOp, reason: "This inbox does not take '\(mutation.operation.name)'."))
+    }
+
+    private var badInterest: Act {
+        act(Outcome(.invalid, reason: "An interest is 1 to \(Limits.interest) of a-z A-Z 0-9 _ - = @ , . ;"))
+    }
+
+    private var tooManyInterests: Act {
+        act(Outcome(.tooLarge, reason: "A device has at most \(Limits.interestsPerDevice) interests."))
+    }
+
+    private func unique(_ items: [ItemID]) -> [ItemID] {
+        var known = Set<ItemID>()
+        return items.filter { known.insert($0).inserted }
+    }
+}
+
+/// Gathers the outcomes of single items into one for the whole and a list of those that differ.
+private struct Tally {
+    private var order: [Outcome] = []
+    private var groups: [Outcome: [ItemID]] = [:]
+
+    mutating func add(_ item: ItemID, _ outcome: Outcome) {
+        if groups[outcome] == nil { order.append(outcome) }
+        groups[outcome, default: []].append(item)
+    }
+
+    /// The strongest outcome: applied, else noop, else superseded, else gone.
+    var outcome: Outcome {
+        for code in [Outcome.Code.applied, .noop, .superseded] {
+            if let found = order.first(where: { $0.code == code }) { return found }
+        }
+        return order.first ?? .noop
+    }
+
+    var results: [ItemOutcome] {
+        let whole = outcome
+        return order.filter { $0 != whole }.map { ItemOutcome(items: groups[$0] ?? [], outcome: $0) }
+    }
+}

@@ -1,0 +1,398 @@
+/// The replica's end of a session (SYNC.md section 6 and 7): a value without clock, socket, store or task.
+///
+/// Each input returns actions; the shell carries them out in order, synchronously where they concern the replica's file,
+/// and reports back through the input that the action names.
+public struct DeviceSession: Equatable, Sendable {
+    /// What the shell is to do.
+    public enum Action: Equatable, Sendable {
+        /// Open a socket; then ``DeviceSession/opened()`` or ``DeviceSession/closed(_:_:)``.
+        case connect
+        /// Make the next attempt durable, send the hello; then ``DeviceSession/greeted(attempt:)``.
+        case hello
+        /// Send a frame.
+        case send(UpFrame)
+        /// Close the socket; ``DeviceSession/closed(_:_:)`` follows.
+        case close(CloseCode, String)
+        /// Make a welcome durable; then ``DeviceSession/welcomed(at:outbox:)`` or ``DeviceSession/foundFork()``.
+        case welcome(Welcome)
+        /// Fold a batch; then ``DeviceSession/applied(to:settledThrough:swapped:)``.
+        case apply(Batch)
+        /// Ask for the next page from where the stage stands: send ``UpFrame/snapshot(_:)``.
+        case requestPage
+        /// Stage a page; then ``DeviceSession/staged(to:last:swapped:)``.
+        case stage(Page)
+        /// Take the next push from the outbox and send it; then ``DeviceSession/pushed(last:)``.
+        case push
+        /// Offer what was sent and not settled again.
+        case resetPush
+        /// Settle outbox rows; then ``DeviceSession/settled(through:)``.
+        case settle([Settled])
+        /// Make the hub's last attempt durable, so that the next hello is higher.
+        case catchUpAttempt(Int64)
+        /// Take a new replica id, keep the data, offer outbox and journal again (SYNC.md section 7).
+        case fork
+        /// Start or restart a timer; then ``DeviceSession/fired(_:)``.
+        case schedule(Timer, Milliseconds)
+        /// Stop a timer.
+        case cancel(Timer)
+        /// Tell the app.
+        case status(Status)
+        /// Tell whoever looks after the app.
+        case report(String)
+    }
+
+    /// The timers of a session.
+    public enum Timer: Hashable, Sendable, CaseIterable {
+        /// The next connection.
+        case reconnect
+        /// The answer to a hello.
+        case greeting
+        /// Credit that is due although little has come.
+        case got
+        /// No progress although the hub has more.
+        case stall
+        /// The session has been healthy long enough.
+        case healthy
+        /// The answer to a probe.
+        case probe
+        /// A busy hub.
+        case busy
+    }
+
+    /// What an app is told.
+    public enum Status: Equatable, Sendable {
+        /// Not connected; the next try comes after so many milliseconds, nil for none.
+        case offline(retryAfter: Milliseconds?)
+        /// A connection is being made.
+        case connecting
+        /// Connected and loading a snapshot.
+        case loading
+        /// Connected.
+        case live
+        /// Connected without progress.
+        case stalled
+        /// Stopped until a person changes something.
+        case stopped(CloseCode, String)
+    }
+
+    /// Milliseconds after which little credit is returned too, so that the hub knows the durable cursor.
+    static let gotDelay: Milliseconds = 500
+    /// Milliseconds without progress that make a session stalled.
+    static let stallDelay: Milliseconds = 10_000
+    /// Milliseconds after which a session is healthy.
+    static let healthyDelay: Milliseconds = 30_000
+    /// Milliseconds that a probe's answer may take.
+    static let probeDelay: Milliseconds = 5_000
+    /// Milliseconds that a welcome may take.
+    static let greetingDelay: Milliseconds = 10_000
+    /// Milliseconds before a replaced session says hello again.
+    static let replacedDelay: Milliseconds = 60_000
+
+    private enum State: Equatable, Sendable {
+        case idle
+        case waiting
+        case connecting
+        case greeting(attempt: Int64?, refusals: Int)
+        case welcoming(Welcome)
+        case live(Live)
+        case closing
+        case stopped(CloseCode)
+    }
+
+    private struct Live: Equatable, Sendable {
+        var session: UInt64
+        var position: Position
+        var head: Position
+        var snapshot: Bool
+        var unacknowledged = 0
+        var unacknowledgedBytes = 0
+        var gotScheduled = false
+        var inFlight: Int64?
+        var outboxWaits: Bool
+        var busy = false
+    }
+
+    private var state = State.idle
+    private var backoff: Backoff
+    private var drainWindow: ClosedRange<Milliseconds>?
+
+    /// A session that has not started.
+    ///
+    /// - Parameter seed: what its jitter comes from; random in production, fixed in a test.
+    public init(seed: UInt64) { backoff = Backoff(seed: seed) }
+
+    /// Whether frames are being exchanged.
+    public var isLive: Bool {
+        if case .live = state { true } else { false }
+    }
+
+    // MARK: Connection
+
+    /// Starts, or starts again after a stop.
+    public mutating func start() -> [Action] {
+        switch state {
+        case .idle, .stopped:
+            state = .connecting
+            return [.status(.connecting), .connect]
+        default: return []
+        }
+    }
+
+    /// Ends for good: the hub is told not to expect this replica.
+    public mutating func stop() -> [Action] {
+        let live = isLive
+        let wasOpen = live || state != .idle && state != .waiting
+        state = .idle
+        var actions = Timer.allCases.map(Action.cancel)
+        if live { actions.append(.send(.bye)) }
+        if wasOpen { actions.append(.close(.tryAgain, "bye")) }
+        return actions + [.status(.offline(retryAfter: nil))]
+    }
+
+    /// The socket is open.
+    public mutating func opened() -> [Action] {
+        guard state == .connecting else { return [] }
+        state = .greeting(attempt: nil, refusals: 0)
+        return [.hello, .schedule(.greeting, Self.greetingDelay)]
+    }
+
+    /// The hello of an attempt was sent.
+    public mutating func greeted(attempt: Int64) -> [Action] {
+        guard case .greeting(_, let refusals) = state else { return [] }
+        state = .greeting(attempt: attempt, refusals: refusals)
+        return []
+    }
+
+    /// The socket is closed, by whichever end, or could not be opened.
+    public mutating func closed(_ code: CloseCode, _ reason: String) -> [Action] {
+        switch state {
+        case .idle, .waiting, .stopped: return []
+        default: break
+        }
+        let cancels = [Timer.greeting, .got, .stall, .healthy, .probe, .busy].map(Action.cancel)
+        switch code.consequence {
+        case .stop:
+            state = .stopped(code)
+            return cancels + [.status(.stopped(code, reason))]
+        case .act where code == .forked && state != .closing: return cancels + [.fork] + wait(0)
+        case .act where code == .forked: return cancels + wait(0)
+        case .act where code == .replaced: return cancels + wait(Self.replacedDelay)
+        case .act, .backOff:
+            if let window = drainWindow {
+                drainWindow = nil
+                return cancels + wait(backoff.within(window))
+            }
+            return cancels + wait(backoff.next())
+        }
+    }
+
+    private mutating func wait(_ delay: Milliseconds) -> [Action] {
+        state = .waiting
+        return [.status(.offline(retryAfter: delay)), .schedule(.reconnect, delay)]
+    }
+
+    private mutating func close(_ code: CloseCode, _ reason: String) -> [Action] {
+        state = .closing
+        return [.close(code, reason)]
+    }
+
+    /// The network came up or changed: one try within half a second, or a probe of what may be a dead socket.
+    public mutating func networkChanged() -> [Action] {
+        switch state {
+        case .waiting: [.schedule(.reconnect, backoff.within(0...Backoff.networkUp))]
+        case .live: [.send(.ping), .schedule(.probe, Self.probeDelay)]
+        default: []
+        }
+    }
+
+    /// A timer ran out.
+    public mutating func fired(_ timer: Timer) -> [Action] {
+        switch (timer, state) {
+        case (.reconnect, .waiting):
+            state = .connecting
+            return [.status(.connecting), .connect]
+        case (.greeting, .greeting), (.greeting, .welcoming): return close(.tryAgain, "no welcome")
+        case (.probe, .live): return close(.tryAgain, "a probe was not answered")
+        case (.got, .live(var live)):
+            live.gotScheduled = false
+            return credit(&live)
+        case (.stall, .live):
+            return [.status(.stalled), .report("no progress for \(Self.stallDelay / 1_000) s")]
+                + close(.stalled, "no progress")
+        case (.healthy, .live):
+            backoff.sessionIsHealthy()
+            return []
+        case (.busy, .live(var live)):
+            live.busy = false
+            return push(&live)
+        default: return []
+        }
+    }
+
+    // MARK: Frames
+
+    /// A frame came.
+    public mutating func received(_ frame: DownFrame, bytes: Int) -> [Action] {
+        switch (frame, state) {
+        case (.welcome(let welcome), .greeting(let attempt, _)) where welcome.attempt == attempt:
+            state = .welcoming(welcome)
+            return [.cancel(.greeting), .welcome(welcome)]
+        case (.error(_, _, _, let last?), .greeting(_, let refusals)) where refusals < 3:
+            state = .greeting(attempt: nil, refusals: refusals + 1)
+            return [.catchUpAttempt(last), .hello]
+        case (.batch(let batch), .live(var live)): return batchCame(batch, bytes: bytes, &live)
+        case (.page(let page), .live(let live)) where live.snapshot: return [.stage(page)]
+        case (.settled(let settled), .live): return [.settle(settled)]
+        case (.busy(let retryAfter), .live(var live)):
+            live.inFlight = nil
+            live.busy = true
+            live.outboxWaits = true
+            state = .live(live)
+            return [.resetPush, .schedule(.busy, max(retryAfter, 1))]
+        case (.ping, .live): return [.send(.pong)]
+        case (.pong, .live): return [.cancel(.probe)]
+        case (.drain(let low, let high), .live):
+            drainWindow = low...high
+            return []
+        case (.error(let code, _, let message, _), _): return [.report("the hub says \(code): \(message)")]
+        default: return []
+        }
+    }
+
+    /// A frame came that cannot be read.
+    public mutating func received(_ error: FrameError) -> [Action] {
+        guard state != .closing else { return [] }
+        return [.report("a frame from the hub: \(error.reason)")] + close(.tryAgain, error.reason)
+    }
+
+    /// The welcome is durable.
+    ///
+    /// - Parameters:
+    ///   - position: where the replica stands: its cursor, or its stage's.
+    ///   - outbox: whether acts wait to be sent.
+    public mutating func welcomed(at position: Position, outbox: Bool) -> [Action] {
+        guard case .welcoming(let welcome) = state else { return [] }
+        if welcome.mode == .forked { return foundFork() }
+        let snapshot = welcome.mode != .resume
+        var live = Live(
+            session: welcome.session, position: position, head: welcome.head, snapshot: snapshot,
+            outboxWaits: outbox)
+        var actions: [Action] = [.resetPush, .schedule(.healthy, Self.healthyDelay)]
+        if snapshot {
+            state = .live(live)
+            return actions + [.status(.loading), .schedule(.stall, Self.stallDelay), .requestPage]
+        }
+        actions.append(.status(.live))
+        if position < welcome.head { actions.append(.schedule(.stall, Self.stallDelay)) }
+        return actions + push(&live)
+    }
+
+    /// The welcome, or the log, shows that another copy of this replica lives: take a new identity (SYNC.md section 7).
+    public mutating func foundFork() -> [Action] {
+        [.fork, .report("this replica was restored or copied; it goes on under a new id")]
+            + close(.forked, "forked")
+    }
+
+    private mutating func batchCame(_ batch: Batch, bytes: Int, _ live: inout Live) -> [Action] {
+        guard batch.session == live.session else { return [] }
+        live.head = max(live.head, batch.to)
+        live.unacknowledged += batch.entries.count
+        live.unacknowledgedBytes += bytes
+        state = .live(live)
+        if batch.to <= live.position { return [] }
+        if batch.from > live.position { return close(.gap, "a gap in the log") }
+        return [.apply(batch)]
+    }
+
+    /// A batch is folded and durable.
+    ///
+    /// - Parameters:
+    ///   - position: where the replica stands now.
+    ///   - settledThrough: the highest own number that is settled.
+    ///   - swapped: a staged snapshot took the place of the base with it.
+    public mutating func applied(to position: Position, settledThrough: Int64, swapped: Bool) -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        live.position = position
+        if let last = live.inFlight, settledThrough >= last { live.inFlight = nil }
+        var actions: [Action] = [
+            position < live.head ? .schedule(.stall, Self.stallDelay) : .cancel(.stall)
+        ]
+        if swapped, live.snapshot {
+            live.snapshot = false
+            actions.append(.status(.live))
+        }
+        let halfWindow =
+            live.unacknowledged * 2 >= Limits.windowEntries || live.unacknowledgedBytes * 2 >= Limits.windowBytes
+        if halfWindow {
+            actions += credit(&live)
+        } else if !live.gotScheduled {
+            live.gotScheduled = true
+            actions.append(.schedule(.got, Self.gotDelay))
+        }
+        return actions + push(&live)
+    }
+
+    /// A page is staged and durable.
+    ///
+    /// - Parameters:
+    ///   - position: where the stage stands, or the cursor after a swap.
+    ///   - last: no page lies below.
+    ///   - swapped: the stage took the place of the base, because nothing had happened since its first page.
+    public mutating func staged(to position: Position, last: Bool, swapped: Bool) -> [Action] {
+        guard case .live(var live) = state, live.snapshot else { return [] }
+        live.position = position
+        if !last {
+            state = .live(live)
+            return [.schedule(.stall, Self.stallDelay), .requestPage]
+        }
+        live.snapshot = !swapped
+        guard swapped else {
+            state = .live(live)
+            return [.schedule(.stall, Self.stallDelay)]
+        }
+        return [position < live.head ? .schedule(.stall, Self.stallDelay) : .cancel(.stall), .status(.live)]
+            + push(&live)
+    }
+
+    private mutating func credit(_ live: inout Live) -> [Action] {
+        live.unacknowledged = 0
+        live.unacknowledgedBytes = 0
+        live.gotScheduled = false
+        state = .live(live)
+        return [.cancel(.got), .send(.got(to: live.position))]
+    }
+
+    // MARK: Outbox
+
+    /// Acts were queued.
+    public mutating func outboxChanged() -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        live.outboxWaits = true
+        return push(&live)
+    }
+
+    private mutating func push(_ live: inout Live) -> [Action] {
+        defer { state = .live(live) }
+        guard live.outboxWaits, live.inFlight == nil, !live.snapshot, !live.busy else { return [] }
+        live.outboxWaits = false
+        live.inFlight = .max
+        return [.push]
+    }
+
+    /// A push was sent whose highest number is `last`; nil where nothing waited.
+    public mutating func pushed(last: Int64?) -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        live.inFlight = last
+        // What did not fit waits for the outcomes of this push.
+        live.outboxWaits = last != nil
+        state = .live(live)
+        return []
+    }
+
+    /// Outbox rows are settled through a number.
+    public mutating func settled(through n: Int64) -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        if let last = live.inFlight, n >= last { live.inFlight = nil }
+        return push(&live)
+    }
+}

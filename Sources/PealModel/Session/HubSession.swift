@@ -1,0 +1,276 @@
+/// The hub's end of a session (SYNC.md section 6): a value. It holds a place in the log, never a queue of entries.
+public struct HubSession: Equatable, Sendable {
+    /// What the shell is to do.
+    public enum Action: Equatable, Sendable {
+        /// Check and judge a hello; then ``HubSession/admitted(_:at:now:)``, ``HubSession/refused(last:)`` or
+        /// ``HubSession/denied(_:_:)``.
+        case admit(Hello)
+        /// The nonce of the welcome becomes current: its first frame came.
+        case firstFrame
+        /// Process a push; then ``HubSession/committed(_:)`` or another answer.
+        case commit([Mutation])
+        /// Note the durable cursor.
+        case acknowledge(Position)
+        /// Read a snapshot page; then ``HubSession/loaded(_:)``.
+        case loadPage(SnapshotRequest)
+        /// Ask to be called when the socket can be written.
+        case write
+        /// Close the socket after what is queued.
+        case close(CloseCode, String)
+        /// The replica said that it is not to be expected.
+        case bye
+    }
+
+    /// What to write next.
+    public enum Output: Equatable, Sendable {
+        /// A frame that is ready.
+        case frame(DownFrame)
+        /// Entries after a position, at most so many and so many bytes; then ``HubSession/sent(to:bytes:)``.
+        case entries(after: Position, count: Int, bytes: Int)
+    }
+
+    /// Milliseconds without credit that end a session.
+    static let creditPatience: Milliseconds = 60_000
+    /// Frames that are ready and not written; a replica that makes more without reading is cut.
+    static let readyLimit = 16
+
+    private enum State: Equatable, Sendable {
+        case fresh
+        case admitting
+        case live(Live)
+        case closing
+    }
+
+    private struct Live: Equatable, Sendable {
+        var session: UInt64
+        var sent: Position
+        var got: Position
+        var head: Position
+        var windowEntries: Int64
+        var windowBytes: Int64
+        var bytes = 0
+        /// Sent batches whose credit is out: (last position, bytes).
+        var outstanding: [Sent] = []
+        var progress: Milliseconds
+        var pushing = false
+        var firstFrame = false
+        /// While a snapshot is loaded nothing of the log is sent; then it goes on from the first page's `at`.
+        var snapshot: Bool
+        var loading = false
+    }
+
+    private struct Sent: Equatable, Sendable {
+        var to: Position
+        var bytes: Int
+    }
+
+    private var state = State.fresh
+    private var ready: [DownFrame] = []
+    private var refusals = 0
+    private var windowEntries: Int64 = 0
+    private var windowBytes: Int64 = 0
+
+    /// A session whose socket has just been opened.
+    public init() {}
+
+    /// The id of the live session, or nil.
+    public var session: UInt64? {
+        if case .live(let live) = state { live.session } else { nil }
+    }
+
+    /// Entries that are sent and not acknowledged; bounded by the window (SYNC.md invariant 12).
+    public var unacknowledged: Int64 {
+        if case .live(let live) = state { live.sent - live.got } else { 0 }
+    }
+
+    // MARK: Frames
+
+    /// A frame came.
+    public mutating func received(_ frame: UpFrame, now: Milliseconds) -> [Action] {
+        switch (frame, state) {
+        case (.hello(let hello), .fresh):
+            guard hello.version == wireVersion else {
+                return fail(.version, "this hub speaks version \(wireVersion)")
+            }
+            state = .admitting
+            windowEntries = min(max(hello.windowEntries, 1), Int64(Limits.windowEntries))
+            windowBytes = min(max(hello.windowBytes, 1), Int64(Limits.windowBytes))
+            return [.admit(hello)]
+        case (_, .fresh): return fail(.protocolError, "a session begins with a hello")
+        case (.hello, .live), (.hello, .admitting): return fail(.protocolError, "a second hello")
+        case (_, .live(var live)):
+            var actions: [Action] = []
+            if !live.firstFrame {
+                live.firstFrame = true
+                actions.append(.firstFrame)
+            }
+            return actions + liveReceived(frame, &live, now: now)
+        case (_, .admitting): return fail(.protocolError, "a frame before the welcome")
+        case (_, .closing): return []
+        }
+    }
+
+    /// A frame came that cannot be read.
+    public mutating func received(_ error: FrameError) -> [Action] {
+        fail(error.close, error.reason)
+    }
+
+    private mutating func liveReceived(_ frame: UpFrame, _ live: inout Live, now: Milliseconds) -> [Action] {
+        defer { if case .live = state { state = .live(live) } }
+        switch frame {
+        case .got(let to):
+            guard to <= live.sent else { return fail(.protocolError, "'to' is above what was sent") }
+            return got(to, &live, now: now)
+        case .push(let mutations):
+            guard !live.pushing else { return fail(.protocolError, "a push while one is in flight") }
+            guard !mutations.isEmpty else { return [] }
+            live.pushing = true
+            return [.commit(mutations)]
+        case .snapshot(let request):
+            guard !live.loading else { return fail(.protocolError, "a page is already on its way") }
+            live.snapshot = true
+            live.loading = true
+            return [.loadPage(request)]
+        case .ping: return queue(.pong)
+        case .bye:
+            state = .closing
+            return [.bye, .close(.tryAgain, "bye")]
+        case .pong, .token, .hello: return []
+        }
+    }
+
+    private func got(_ to: Position, _ live: inout Live, now: Milliseconds) -> [Action] {
+        guard to > live.got else { return [] }
+        live.got = to
+        live.progress = now
+        while let first = live.outstanding.first, first.to <= to {
+            live.bytes -= first.bytes
+            live.outstanding.removeFirst()
+        }
+        return live.sent < live.head ? [.acknowledge(to), .write] : [.acknowledge(to)]
+    }
+
+    private mutating func fail(_ code: CloseCode, _ reason: String) -> [Action] {
+        if state == .closing { return [] }
+        state = .closing
+        ready.removeAll()
+        return [.close(code, reason)]
+    }
+
+    private mutating func queue(_ frame: DownFrame) -> [Action] {
+        guard ready.count < Self.readyLimit else { return fail(.rate, "frames are not being read") }
+        ready.append(frame)
+        return [.write]
+    }
+
+    // MARK: Answers of the shell
+
+    /// The hello was accepted and the welcome is durable.
+    ///
+    /// - Parameters:
+    ///   - welcome: what to answer.
+    ///   - cursor: where the replica stands.
+    ///   - now: the hub's clock.
+    public mutating func admitted(_ welcome: Welcome, at cursor: Position, now: Milliseconds) -> [Action] {
+        guard state == .admitting else { return [] }
+        if welcome.mode == .forked {
+            ready.append(.welcome(welcome))
+            state = .closing
+            return [.write, .close(.forked, "this replica was restored or copied")]
+        }
+        state = .live(
+            Live(
+                session: welcome.session, sent: cursor, got: cursor, head: welcome.head,
+                windowEntries: windowEntries, windowBytes: windowBytes, progress: now,
+                snapshot: welcome.mode != .resume))
+        return queue(.welcome(welcome))
+    }
+
+    /// The hello's attempt was too low; the replica may say hello again on this socket.
+    public mutating func refused(last: Int64) -> [Action] {
+        guard state == .admitting else { return [] }
+        refusals += 1
+        guard refusals <= 3 else { return fail(.rate, "too many hellos") }
+        state = .fresh
+        return queue(
+            .error(code: "attempt", retry: true, message: "the attempt is not higher than the last", last: last))
+    }
+
+    /// The hello was refused for good, or the session is to end.
+    public mutating func denied(_ code: CloseCode, _ reason: String) -> [Action] { fail(code, reason) }
+
+    /// The inbox has grown.
+    public mutating func headMoved(to head: Position) -> [Action] {
+        guard case .live(var live) = state, head > live.head else { return [] }
+        live.head = head
+        state = .live(live)
+        return live.snapshot ? [] : [.write]
+    }
+
+    /// A push was processed; resends are answered at once, the rest comes as entries.
+    public mutating func committed(_ settled: [Settled]) -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        live.pushing = false
+        state = .live(live)
+        return settled.isEmpty ? [] : queue(.settled(settled))
+    }
+
+    /// Nothing of a push was processed.
+    public mutating func busy(retryAfter: Milliseconds) -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        live.pushing = false
+        state = .live(live)
+        return queue(.busy(retryAfter: retryAfter))
+    }
+
+    /// A page was read. The id of a snapshot is the `at` of its first page, so the hub keeps nothing between pages.
+    public mutating func loaded(_ page: Page) -> [Action] {
+        guard case .live(var live) = state, live.loading else { return [] }
+        live.loading = false
+        if page.last {
+            live.snapshot = false
+            live.sent = Position(page.id)
+            live.got = live.sent
+            live.outstanding.removeAll()
+            live.bytes = 0
+        }
+        state = .live(live)
+        return queue(.page(page))
+    }
+
+    // MARK: Writing
+
+    /// What to write now that the socket can be written; nil where nothing waits or no credit is left.
+    public mutating func nextOutput() -> Output? {
+        if !ready.isEmpty { return .frame(ready.removeFirst()) }
+        guard case .live(let live) = state, !live.snapshot, live.sent < live.head else { return nil }
+        let entries = live.windowEntries - (live.sent - live.got)
+        let bytes = Int(live.windowBytes) - live.bytes
+        // One entry always fits where nothing is out, however small the window.
+        guard entries > 0, bytes > 0 || live.outstanding.isEmpty else { return nil }
+        return .entries(after: live.sent, count: Int(entries), bytes: max(bytes, 1))
+    }
+
+    /// Entries through a position were written, in so many bytes.
+    public mutating func sent(to position: Position, bytes: Int, now: Milliseconds) {
+        guard case .live(var live) = state, position > live.sent else { return }
+        if live.outstanding.isEmpty { live.progress = now }
+        live.sent = position
+        live.bytes += bytes
+        live.outstanding.append(Sent(to: position, bytes: bytes))
+        state = .live(live)
+    }
+
+    /// The log no longer holds what comes next: the session turns to a snapshot (SYNC.md section 6, credit).
+    public mutating func overtaken() -> [Action] {
+        fail(.chainMismatch, "the log was trimmed past this session; a snapshot follows")
+    }
+
+    /// Looks at the clock: a session whose credit does not come back is cut.
+    public mutating func tick(now: Milliseconds) -> [Action] {
+        guard case .live(let live) = state, live.sent < live.head, !live.outstanding.isEmpty,
+            now - live.progress >= Self.creditPatience
+        else { return [] }
+        return fail(.noCredit, "no credit for \(Self.creditPatience / 1_000) s")
+    }
+}

@@ -1,0 +1,61 @@
+/// Brings a file to the newest version of its schema, one version a transaction; a crash leaves a whole version.
+public struct Migrator: Sendable {
+    /// One version of a schema.
+    public struct Step: Sendable {
+        /// What `user_version` is after it; ascending from 1.
+        public var version: Int32
+        /// The SQL.
+        public var sql: String
+
+        /// A step of its parts.
+        public init(version: Int32, sql: String) {
+            self.version = version
+            self.sql = sql
+        }
+    }
+
+    /// The file's `application_id`.
+    public let applicationID: Int32
+    /// Every version, in order.
+    public let steps: [Step]
+
+    /// A migrator of its parts.
+    public init(applicationID: Int32, steps: [Step]) {
+        precondition(steps.map(\.version) == Array(1...Int32(steps.count)), "versions ascend from 1")
+        self.applicationID = applicationID
+        self.steps = steps
+    }
+
+    /// Checks whose file it is and of which version, without writing.
+    ///
+    /// - Returns: the file's version; 0 for an empty file.
+    /// - Throws: ``SQLiteError``: `otherApplication`, `newerVersion`, and what reading can throw.
+    public func check(_ connection: Connection, allowsNewer: Bool = false) throws(SQLiteError) -> Int32 {
+        let application = try connection.int("PRAGMA application_id")
+        let version = Int32(truncatingIfNeeded: try connection.int("PRAGMA user_version"))
+        let tables = try connection.int("SELECT count(*) FROM sqlite_schema")
+        guard application == Int64(applicationID) || (application == 0 && version == 0 && tables == 0) else {
+            throw SQLiteError(.otherApplication, "\(connection.path) is a database of another application")
+        }
+        guard allowsNewer || version <= Int32(steps.count) else {
+            throw SQLiteError(
+                .newerVersion, "\(connection.path) has version \(version); this program knows up to \(steps.count)")
+        }
+        return version
+    }
+
+    /// Brings the file to the newest version. Blocking; two processes may do it at once.
+    ///
+    /// - Throws: as ``check(_:allowsNewer:)``, and what writing can throw; the file then has the last whole version.
+    public func migrate(_ connection: Connection) throws(SQLiteError) {
+        guard try check(connection) < Int32(steps.count) else { return }
+        for step in steps {
+            try connection.transaction(.immediate) { () throws(SQLiteError) in
+                // Another process may have been here while we waited for the lock.
+                guard try check(connection) < step.version else { return }
+                try connection.execute(step.sql)
+                try connection.execute("PRAGMA application_id = \(applicationID); PRAGMA user_version = \(step.version)")
+            }
+        }
+    }
+}
