@@ -1,0 +1,72 @@
+/// The families of routes, which differ in the shape of an error.
+package enum HTTPSurface: Sendable, Hashable, CaseIterable {
+    /// MagicBell's shape: `{"errors":[{"code","message"}]}`.
+    case inbox
+    /// Pusher Beams' shape: `{"error","description"}`.
+    case interests
+    /// Ours: `{"error":{"code","message"}}`.
+    case native
+
+    /// The surface a target belongs to, by its first segment; also for targets that cannot be decoded.
+    package static func of(target: String) -> HTTPSurface {
+        let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }.drop { $0 == UInt8(ascii: "/") }
+        let first = String(decoding: path.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
+        switch first {
+        case "publish_api", "device_api", "customer_api", "reporting_api", "user_api": return .interests
+        case "v1", "healthz", "readyz", "metrics", "config": return .native
+        default: return .inbox
+        }
+    }
+
+    /// A failure in this surface's shape.
+    package func response(to failure: HTTPFailure) -> HTTPResponse {
+        let code = JSONText.quoted(failure.code)
+        let message = JSONText.quoted(failure.message)
+        let body =
+            switch self {
+            case .inbox: #"{"errors":[{"code":\#(code),"message":\#(message)}]}"#
+            case .interests: #"{"error":\#(JSONText.quoted(Self.title(failure.status))),"description":\#(message)}"#
+            case .native: #"{"error":{"code":\#(code),"message":\#(message)}}"#
+            }
+        return .json(failure.status, Array(body.utf8), headers: failure.headers)
+    }
+
+    /// The short text that Beams puts into `error`.
+    private static func title(_ status: Int) -> String {
+        switch status {
+        case 400: "Bad request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not found"
+        case 405: "Method not allowed"
+        case 409: "Conflict"
+        case 413: "Request body too large"
+        case 422: "Unprocessable entity"
+        case 429: "Too many requests"
+        case 503: "Service unavailable"
+        default: status < 500 ? "Bad request" : "Internal error"
+        }
+    }
+}
+
+/// JSON text of a string, for bodies that are too simple for an encoder.
+enum JSONText {
+    /// The string in quotes, with everything escaped that JSON requires.
+    static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case "\u{0}"..<"\u{20}":
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}
