@@ -28,7 +28,9 @@ package enum HTTPSurface: Sendable, Hashable, CaseIterable {
             case .interests: #"{"error":\#(JSONText.quoted(Self.title(failure.status))),"description":\#(message)}"#
             case .native: #"{"error":{"code":\#(code),"message":\#(message)}}"#
             }
-        return .json(failure.status, Array(body.utf8), headers: failure.headers)
+        // Beams' clients know a body over the limit as 400.
+        let status = self == .interests && failure.status == 413 ? 400 : failure.status
+        return .json(status, Array(body.utf8), headers: failure.headers)
     }
 
     /// The short text that Beams puts into `error`.
