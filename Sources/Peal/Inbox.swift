@@ -211,6 +211,9 @@ public actor Inbox {
         run(session.outboxChanged())
     }
 
+    /// Whether this replica stands at the hub's head, as far as it has been told, and every act that is due is settled.
+    public var isSettled: Bool { session.isSettled }
+
     // MARK: End
 
     /// Ends the session and closes the file; streams end. The inbox must not be used afterwards.
