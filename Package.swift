@@ -55,7 +55,7 @@ let package = Package(
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(name: "PealWebSocketTests", dependencies: ["PealWebSocket"], swiftSettings: swiftSettings),
-        .testTarget(name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel"], swiftSettings: swiftSettings),
+        .testTarget(name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel", "PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(name: "PealHubTests", dependencies: ["PealHub", "PealModel"], swiftSettings: swiftSettings),
     ]
 )

@@ -1,99 +1,163 @@
 public import PealModel
+internal import PealSQLite
 
 /// One inbox on one device: a SQLite file with base, overlay and outbox (SYNC.md sections 1, 4 and 8). No network.
 ///
 /// Not Sendable: it lives on its owner's executor, and every call blocks until SQLite has answered. Several processes may
-/// have the same file open; the one with the ``Lease`` drives a session, the others read and queue acts.
+/// have the same file open; the one with the ``Lease`` drives a session, the others read and queue acts. Every call throws
+/// ``ReplicaError`` with the codes of SQLite's answers (`busy`, `full`, `ioError`, `corrupt`, `database`); a call that
+/// throws has changed nothing. Calls that write throw `newerVersion` where ``isReadOnly``.
 public final class Replica {
     /// Called after each commit of this object that changed something, on the replica's executor, outside any transaction:
-    /// it may call back in.
+    /// it may call back in. Commits of other processes are not announced: compare ``ReplicaReader/dataVersion()``.
     public var onCommit: ((Change) -> Void)?
 
-    /// Opens a file, or makes it with mode 0600.
+    /// The path that it was opened with.
+    public let path: String
+    /// A newer library made the file: everything that writes throws `newerVersion`.
+    public let isReadOnly: Bool
+    /// The identity that it was opened for.
+    public let identity: InboxIdentity
+
+    let connection: Connection
+    let options: ReplicaOptions
+    let queries: Queries
+    private var synchronous = Connection.Synchronous.full
+
+    /// What the running session knows and a crash may forget.
+    var session = SessionMemory()
+    /// The overlay as last computed; nil where it must be computed anew.
+    var overlay: Overlay?
+    /// What the open transaction changes.
+    var change = Change()
+
+    /// The session's part of the memory.
+    struct SessionMemory {
+        /// The epoch of the welcome.
+        var epoch: UInt64?
+        /// A snapshot is due: batches are not for the base.
+        var awaitsSnapshot = false
+        /// Outcomes that wait until the cursor reaches `settlesAt`, so that nothing disappears before its effect is there.
+        var settled: [Settled] = []
+        /// The welcome's head.
+        var settlesAt: Position = 0
+    }
+
+    /// Opens a file, or makes it with mode 0600. Blocking.
+    ///
+    /// - Parameters:
+    ///   - path: of the file; its folder must be there.
+    ///   - identity: whose inbox. A device's id may be nil; one that is given must be the bound one.
+    ///   - project: the project's API key or instance id.
+    ///   - options: clocks and limits.
+    /// - Throws: ``ReplicaError``: `notAReplica`, `otherIdentity`, `cantOpen`, `readOnly`, and as the type says.
     public init(
         path: String, identity: InboxIdentity, project: String, options: ReplicaOptions = ReplicaOptions()
-    ) throws(ReplicaError) { fatalError("sketch") }
+    ) throws(ReplicaError) {
+        self.path = path
+        self.identity = identity
+        self.options = options
+        let opened: (connection: Connection, readOnly: Bool)
+        let state: ReplicaState?
+        do throws(SQLiteError) {
+            opened = try ReplicaFile.open(path, options: options)
+            state = try Self.prepare(opened.connection, opened.readOnly, identity, project, options)
+        } catch {
+            throw ReplicaError(error)
+        }
+        connection = opened.connection
+        isReadOnly = opened.readOnly
+        queries = Queries(connection: connection, clock: options.clock)
+        guard let state, state.identity == ReplicaFile.text(identity), state.project == project else {
+            throw ReplicaError(.otherIdentity, "\(path) belongs to another identity or project")
+        }
+        if case .device(let id?) = identity, let inbox = state.inbox, inbox != id {
+            throw ReplicaError(.otherIdentity, "\(path) is the inbox of another device")
+        }
+    }
 
-    public var path: String { fatalError("sketch") }
-    /// A newer library made the file: everything that writes throws `newerVersion`.
-    public var isReadOnly: Bool { fatalError("sketch") }
-    public func replicaID() throws(ReplicaError) -> ReplicaID { fatalError("sketch") }
-    public func inboxID() throws(ReplicaError) -> String? { fatalError("sketch") }
-    public func cursor() throws(ReplicaError) -> Cursor { fatalError("sketch") }
+    /// Makes the one row where it is not there yet.
+    private static func prepare(
+        _ connection: Connection, _ readOnly: Bool, _ identity: InboxIdentity, _ project: String,
+        _ options: ReplicaOptions
+    ) throws(SQLiteError) -> ReplicaState? {
+        if let state = try ReplicaState.load(connection) { return state }
+        guard !readOnly else { return nil }
+        try connection.transaction { () throws(SQLiteError) in
+            let insert = try connection.prepare(
+                "INSERT INTO replica (one, identity, project, replica) VALUES (1, ?1, ?2, ?3) ON CONFLICT DO NOTHING")
+            insert.bind(1, ReplicaFile.text(identity))
+            insert.bind(2, project)
+            insert.bind(3, ReplicaID(high: options.random(), low: options.random()).description)
+            try insert.run()
+        }
+        return try ReplicaState.load(connection)
+    }
+
+    // MARK: Transactions
+
+    /// Runs `body` in a writing transaction and announces what it changed. `full` is for what must survive a power cut;
+    /// what the hub can send again is `normal`.
+    func write<R>(
+        _ durability: Connection.Synchronous, _ body: () throws(SQLiteError) -> R
+    ) throws(ReplicaError) -> R {
+        guard !isReadOnly else {
+            throw ReplicaError(.newerVersion, "\(path) was made by a newer version; it is read-only here")
+        }
+        change = Change()
+        let result: R
+        do throws(SQLiteError) {
+            if durability != synchronous {
+                try connection.setSynchronous(durability)
+                synchronous = durability
+            }
+            result = try connection.transaction(.immediate, body)
+        } catch {
+            overlay = nil
+            throw ReplicaError(error)
+        }
+        let done = change
+        change = Change()
+        if done != Change() { onCommit?(done) }
+        return result
+    }
+
+    /// Runs `body` on one state of the file.
+    func read<R>(_ body: () throws(SQLiteError) -> R) throws(ReplicaError) -> R {
+        do throws(SQLiteError) {
+            return try connection.transaction(.deferred, body)
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
+
+    /// The one row; it is there since the file was opened.
+    func loadState() throws(SQLiteError) -> ReplicaState {
+        guard let state = try ReplicaState.load(connection) else {
+            throw SQLiteError(.corrupt, "the row of the replica is gone")
+        }
+        return state
+    }
+
+    /// The hub's clock as well as this device can tell, never before what the hub has said already.
+    func hubNow(_ state: ReplicaState) -> Milliseconds {
+        max(options.clock.wall() + (state.clockOffset ?? 0), state.time, state.synced)
+    }
+
+    // MARK: Identity
+
+    /// This replica's id; a fork changes it.
+    public func replicaID() throws(ReplicaError) -> ReplicaID { try read(loadState).replica }
+
+    /// The bound inbox; nil before the first welcome.
+    public func inboxID() throws(ReplicaError) -> String? { try read(loadState).inbox }
+
+    /// How far the log has been folded.
+    public func cursor() throws(ReplicaError) -> Cursor { try read(loadState).cursor }
+
     /// What somebody sees who looks now.
-    public func view() throws(ReplicaError) -> ViewPosition { fatalError("sketch") }
-
-    // MARK: Session
-
-    /// The next hello; its attempt is durable before this returns, and what was in flight is queued again.
-    public func hello(
-        proof: Proof, windowEntries: Int64 = Int64(Limits.windowEntries), windowBytes: Int64 = Int64(Limits.windowBytes)
-    ) throws(ReplicaError) -> Hello { fatalError("sketch") }
-    public func attemptRefused(last: Int64) throws(ReplicaError) { fatalError("sketch") }
-    public func welcomed(_ welcome: Welcome) throws(ReplicaError) -> WelcomeCheck { fatalError("sketch") }
-    public func apply(_ batch: Batch) throws(ReplicaError) -> Applied { fatalError("sketch") }
-    public func snapshotRequest() throws(ReplicaError) -> SnapshotRequest { fatalError("sketch") }
-    public func stage(_ page: Page) throws(ReplicaError) -> Staged { fatalError("sketch") }
-    /// nil where nothing is due.
-    public func nextPush(
-        maximumCount: Int = Limits.mutationsPerPush, maximumBytes: Int = Limits.frameUp
-    ) throws(ReplicaError) -> Push? { fatalError("sketch") }
-    /// `retryAfter` for busy; nil after a lost connection.
-    public func resetInFlight(retryAfter: Milliseconds? = nil) throws(ReplicaError) { fatalError("sketch") }
-    /// Returns the highest own number that is settled.
-    public func settled(_ settled: [Settled]) throws(ReplicaError) -> Int64 { fatalError("sketch") }
-    public func fork(to id: ReplicaID? = nil) throws(ReplicaError) { fatalError("sketch") }
-    public func sessionEnded(code: CloseCode?, reason: String) throws(ReplicaError) { fatalError("sketch") }
-
-    // MARK: App
-
-    /// Durable before it returns. `observed` nil means what the file shows now. `hold`: milliseconds in which it can be undone.
-    @discardableResult
-    public func enqueue(
-        _ operation: PealModel.Operation, observed: ViewPosition? = nil, hold: Milliseconds = 0
-    ) throws(ReplicaError) -> UInt64 { fatalError("sketch") }
-    /// false where it is no longer held.
-    public func undo(_ uid: UInt64) throws(ReplicaError) -> Bool { fatalError("sketch") }
-    /// The new act's uid; nil where there is no such dead letter.
-    public func retry(_ uid: UInt64) throws(ReplicaError) -> UInt64? { fatalError("sketch") }
-    /// Dead letters, and acts that were not sent yet; false where there is none such.
-    public func discard(_ uid: UInt64) throws(ReplicaError) -> Bool { fatalError("sketch") }
-    /// Milliseconds until a held act or a busy hub's retry is due; nil where nothing waits for time.
-    public func nextDue() throws(ReplicaError) -> Milliseconds? { fatalError("sketch") }
-
-    // MARK: Queries; ReplicaReader has the same
-
-    public func page(
-        _ query: DeliveredQuery, after: PageCursor? = nil, limit: Int = 50
-    ) throws(ReplicaError) -> DeliveredPage { fatalError("sketch") }
-    public func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? { fatalError("sketch") }
-    public func item(number: Position) throws(ReplicaError) -> DeliveredItem? { fatalError("sketch") }
-    public func counts() throws(ReplicaError) -> Counts { fatalError("sketch") }
-    public func interests() throws(ReplicaError) -> [String] { fatalError("sketch") }
-    public func outbox() throws(ReplicaError) -> [OutboxItem] { fatalError("sketch") }
-    public func inspect(integrity: Bool = false) throws(ReplicaError) -> Inspection { fatalError("sketch") }
-}
-
-/// A second, read-only connection to a replica's file: pages without waiting for ingest. Not Sendable; blocking.
-public final class ReplicaReader {
-    public init(path: String) throws(ReplicaError) { fatalError("sketch") }
-    /// Moves when another connection commits.
-    public func dataVersion() throws(ReplicaError) -> Int64 { fatalError("sketch") }
-    // + page, item, counts, interests, outbox, inspect as on Replica
-}
-
-/// Who may hold the socket of a file: one process, by flock on `<path>.lease`; freed by the kernel at process death.
-public final class Lease {
-    /// nil where another process has it.
-    public static func take(path: String) throws(ReplicaError) -> Lease? { fatalError("sketch") }
-    public func release() { fatalError("sketch") }
-}
-
-/// A FIFO `<path>.poke`: whoever queued an act wakes the lease's owner.
-public final class Poke {
-    /// The owner's end; `woken` is called on a thread of its own, coalesced, until ``stop()``.
-    public init(path: String, woken: @escaping @Sendable () -> Void) throws(ReplicaError) { fatalError("sketch") }
-    public func stop() { fatalError("sketch") }
-    /// Wakes the owner; without one nothing happens.
-    public static func poke(path: String) { fatalError("sketch") }
+    public func view() throws(ReplicaError) -> ViewPosition {
+        let state = try read(loadState)
+        return ViewPosition(position: state.cursor.position, time: state.time)
+    }
 }

@@ -1,7 +1,7 @@
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 public import PealModel
 
@@ -32,9 +32,9 @@ public struct ReplicaClock: Sendable {
     }()
 
     #if canImport(Glibc)
-    private static let bootClock = CLOCK_BOOTTIME
+        private static let bootClock = CLOCK_BOOTTIME
     #else
-    private static let bootClock = CLOCK_MONOTONIC
+        private static let bootClock = CLOCK_MONOTONIC
     #endif
 
     private static func milliseconds(_ clock: clockid_t) -> Milliseconds {
