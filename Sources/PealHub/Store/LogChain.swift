@@ -9,7 +9,9 @@ enum LogChain {
         let count = 8 + entry.count
         return withUnsafeTemporaryAllocation(byteCount: count + 32, alignment: 8) { buffer in
             buffer.storeBytes(of: previous.bigEndian, as: UInt64.self)
-            entry.withUnsafeBytes { buffer.baseAddress!.advanced(by: 8).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+            entry.withUnsafeBytes {
+                buffer.baseAddress!.advanced(by: 8).copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+            }
             let bytes = buffer.bindMemory(to: UInt8.self)
             let digest = bytes.baseAddress! + count
             _ = CPealCrypto.SHA256(bytes.baseAddress!, count, digest)

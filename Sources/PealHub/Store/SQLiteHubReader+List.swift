@@ -33,7 +33,9 @@ extension SQLiteHubReader {
         func visitWaiting(above position: Position) throws(HubStoreError) -> Bool {
             while let last = waiting.last, last.position > position {
                 waiting.removeLast()
-                let found = try readQueries.walkOne.first(inbox.row, last.position, last.seq, last.publish) { WalkedItem($0) }
+                let found = try readQueries.walkOne.first(inbox.row, last.position, last.seq, last.publish) {
+                    WalkedItem($0)
+                }
                 guard try visit(found) else { return false }
             }
             return true
