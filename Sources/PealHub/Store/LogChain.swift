@@ -14,7 +14,7 @@ enum LogChain {
             }
             let bytes = buffer.bindMemory(to: UInt8.self)
             let digest = bytes.baseAddress! + count
-            SHA256(bytes.baseAddress!, count, digest)
+            _ = CPealCrypto.SHA256(bytes.baseAddress!, count, digest)
             return UInt64(bigEndian: UnsafeRawPointer(digest).loadUnaligned(as: UInt64.self))
         }
     }

@@ -1,0 +1,3 @@
+extension Replica {
+    public func dataVersion() throws(ReplicaError) -> Int64 { fatalError("sketch") }
+}
