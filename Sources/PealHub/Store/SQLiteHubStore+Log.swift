@@ -66,7 +66,7 @@ extension SQLiteHubStore {
     ) throws(HubStoreError) -> Appended {
         let seq = nextSeq
         let position = tail.head + 1
-        let chain = LogChain.next(tail.chain, bytes)
+        let chain = hasher.link(after: tail.chain, entry: bytes[...])
         try logQueries.insertEntry.run(seq, tail.inbox.row, position, publish, salt, time, chain, bytes)
         try logQueries.moveHead.run(tail.inbox.row, position, chain)
         if isDeferred {
