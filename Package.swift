@@ -56,6 +56,6 @@ let package = Package(
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(name: "PealWebSocketTests", dependencies: ["PealWebSocket"], swiftSettings: swiftSettings),
         .testTarget(name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel"], swiftSettings: swiftSettings),
-        .testTarget(name: "PealHubTests", dependencies: ["PealHub", "PealModel"], swiftSettings: swiftSettings),
+        .testTarget(name: "PealHubTests", dependencies: ["PealHub", "PealModel", "PealSQLite", "PealWebSocket"], swiftSettings: swiftSettings),
     ]
 )
