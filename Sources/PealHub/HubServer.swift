@@ -76,7 +76,7 @@ public final class HubServer: Sendable {
     /// - Throws: ``HubError``: the file cannot be opened, is none of a hub's or is newer; a port is taken.
     public init(_ configuration: HubConfiguration) throws(HubError) {
         let clock: @Sendable () -> Milliseconds = { Self.now() }
-        let store = try Self.guarded("the store") { try SQLiteHubStore(path: configuration.databasePath) }
+        let store = try Self.guarded("the store \(configuration.databasePath)") { try SQLiteHubStore(path: configuration.databasePath) }
         project = try Self.guarded("the store") {
             try Self.firstProject(store, requiresHMAC: configuration.requiresHMAC, now: clock())
         }
