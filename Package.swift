@@ -54,9 +54,14 @@ let package = Package(
             name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
             swiftSettings: swiftSettings),
 
+        // Level 5: tools.
+        .executableTarget(
+            name: "peal-bench", dependencies: ["PealWebSocket"], path: "tools/peal-bench", swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
-        .testTarget(name: "PealWebSocketTests", dependencies: ["PealWebSocket"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"], swiftSettings: swiftSettings),
         .testTarget(
             name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel", "PealSQLite"],
             swiftSettings: swiftSettings),
