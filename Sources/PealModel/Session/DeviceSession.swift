@@ -58,6 +58,15 @@ public struct DeviceSession: Equatable, Sendable {
         if case .live = state { true } else { false }
     }
 
+    /// Whether the replica stands at the hub's head, as far as it has been told, and nothing that was queued is under way.
+    public var isSettled: Bool {
+        if case .live(let live) = state {
+            !live.snapshot && live.position >= live.head && live.inFlight == nil && !live.outboxWaits
+        } else {
+            false
+        }
+    }
+
     /// Whether a socket is open that frames can still come from.
     private var isConnected: Bool {
         switch state {
