@@ -47,7 +47,7 @@ let package = Package(
             resources: [.embedInCode("Schema")], swiftSettings: swiftSettings),
 
         // Level 3 and 4: the client library and the command.
-        .target(name: "Peal", dependencies: ["PealModel", "PealReplica", "PealWebSocket"], swiftSettings: swiftSettings),
+        .target(name: "Peal", dependencies: ["PealModel", "PealSQLite", "PealReplica", "PealWebSocket"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
             swiftSettings: swiftSettings),

@@ -1,1 +1,93 @@
+/* WebSocket client and server over libwebsockets, as few functions as Swift needs. The only part of Peal that includes
+ * libwebsockets.h.
+ *
+ * A service is one context, run by one thread. Every function must be called on that thread, but for pws_wake, which may be
+ * called from anywhere, and pws_service_create and pws_service_destroy, which are called while no thread runs the service.
+ * Events come through one callback, on that thread, while pws_run runs. */
+#ifndef CPEALWEBSOCKET_H
+#define CPEALWEBSOCKET_H
+
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+typedef struct pws_service pws_service;
+typedef struct pws_server pws_server;
+typedef struct pws_connection pws_connection;
+
+enum pws_event {
+    /* The handshake is done. bytes: the peer's address (server). */
+    PWS_OPENED = 1,
+    /* One whole message. bytes: valid UTF-8, during the call only. */
+    PWS_MESSAGE,
+    /* The socket can be written: call pws_write once at most; answer 1 to be asked again, 0 otherwise. */
+    PWS_WRITABLE,
+    /* Closed; code and bytes tell the code and the reason. The connection is freed afterwards. */
+    PWS_CLOSED,
+};
+
+typedef int (*pws_callback)(
+    void *owner, pws_connection *connection, enum pws_event event, uint16_t code, const uint8_t *bytes, size_t count);
+
+typedef struct {
+    const char *host; /* NULL: every interface */
+    int port;         /* 0: any */
+    const char *subprotocol;
+    size_t maximum_message;
+    int ping_seconds, hangup_seconds;
+    int maximum_connections;
+    const char *certificate, *key; /* NULL: no TLS */
+} pws_server_options;
+
+typedef struct {
+    const char *address; /* an IP address or localhost: a name would block the thread */
+    const char *host;    /* the name in the Host header, and in the certificate */
+    int port;
+    const char *path;
+    const char *subprotocol;
+    size_t maximum_message;
+    int ping_seconds, hangup_seconds;
+    bool tls, verify;
+    const char *authority; /* a CA file; NULL: the system's */
+} pws_client_options;
+
+/* NULL where memory or descriptors ran out. Warnings of libwebsockets are dropped; what concerns a connection comes with
+ * PWS_CLOSED. */
+pws_service *pws_service_create(pws_callback callback);
+void pws_service_destroy(pws_service *service);
+/* Waits for events and handles them; returns after a while, at the deadline, and after pws_wake. */
+int pws_run(pws_service *service);
+void pws_wake(pws_service *service);
+/* Makes pws_run return in so many microseconds at most; a negative number takes that back. */
+void pws_set_deadline(pws_service *service, int64_t microseconds);
+
+/* NULL where the port is taken or a TLS file cannot be read. `owner` comes with every event of its connections. */
+pws_server *pws_listen(pws_service *service, const pws_server_options *options, void *owner);
+int pws_port(const pws_server *server);
+/* Stops listening and drops every connection, with PWS_CLOSED for each. */
+void pws_server_close(pws_server *server);
+
+/* PWS_OPENED or PWS_CLOSED follows, or has come already: then the answer is NULL. */
+pws_connection *pws_connect(pws_service *service, const pws_client_options *options, void *owner);
+
+/* A number of this process that no other connection ever has. */
+uint64_t pws_id(const pws_connection *connection);
+/* Asks for PWS_WRITABLE. */
+void pws_want_write(pws_connection *connection);
+/* How many bytes must lie before what pws_write gets; they are overwritten. */
+size_t pws_padding(void);
+/* Sends one text message during PWS_WRITABLE; false where the connection is lost. */
+bool pws_write(pws_connection *connection, uint8_t *bytes, size_t count);
+/* Closes with a code and a reason of up to 123 bytes once PWS_WRITABLE has answered 0; after five seconds in any case. */
+void pws_close(pws_connection *connection, uint16_t code, const char *reason);
+/* Drops the connection; PWS_CLOSED follows. */
+void pws_abort(pws_connection *connection);
+/* Stops or resumes reading. */
+void pws_read(pws_connection *connection, bool on);
+
+/* Names the calling thread, and keeps SIGPIPE away from it. */
+void pws_prepare_thread(const char *name);
+/* Raises the limit of open files to what the system allows; returns it. */
+int64_t pws_raise_file_limit(void);
+
+#endif

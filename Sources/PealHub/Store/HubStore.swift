@@ -1,0 +1,142 @@
+package import PealModel
+
+/// The writing side of a hub's store: one object, one thread at a time, every call blocking.
+///
+/// Everything between ``begin()`` and ``commit()`` is one durable transaction, the group commit. Requests run in it one after the
+/// other, each in a ``savepoint(_:)``; what they return may be told to anybody only after ``commit()`` has returned. Every
+/// method but ``makeReader()`` must be called inside it.
+///
+/// Any method can throw ``HubStoreError``; where ``HubStoreError/abortsCommit`` holds, roll back and fail the whole group.
+package protocol HubStore: AnyObject {
+    // MARK: Group commit
+
+    /// Opens the group commit. Throws `busy` where another process holds the lock.
+    func begin() throws(HubStoreError)
+    /// Ends it; durable when this returns. Where it throws, everything since ``begin()`` is undone.
+    func commit() throws(HubStoreError)
+    /// Undoes everything since ``begin()``. Harmless where nothing is open.
+    func rollback()
+    /// Runs a request; where it throws, only its own changes are undone. Savepoints nest.
+    func savepoint<R>(_ body: () throws(HubStoreError) -> R) throws(HubStoreError) -> R
+    /// A reader of what is committed. It belongs to one thread at a time, which may be another than the store's.
+    func makeReader() throws(HubStoreError) -> any HubReader
+    /// Settles what is deferred and closes the files. No call is allowed afterwards; readers are closed before.
+    func close() throws(HubStoreError)
+
+    // MARK: Projects
+
+    /// Creates a project.
+    func createProject(
+        instance: String, apiKey: String, secret: String, requiresHMAC: Bool, now: Milliseconds
+    ) throws(HubStoreError) -> Project
+    /// Every project, oldest first.
+    func projects() throws(HubStoreError) -> [Project]
+    /// The project of an instance id or an API key.
+    func project(_ name: String) throws(HubStoreError) -> Project?
+
+    // MARK: Users and devices
+
+    /// Finds a user. Throws `conflict` where the two identities belong to different users, `invalid` for an empty identity.
+    func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
+    /// Finds or creates a user, adds the identity that it lacks and merges the profile in. Throws as ``user(_:in:)`` does.
+    func upsertUser(
+        _ identity: UserIdentity, profile: UserProfile, in project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError) -> (user: UserRecord, isNew: Bool)
+    /// Deletes a user, its devices and their inboxes; returns the inboxes, whose sessions must end (4201).
+    func deleteUser(_ key: UserKey) throws(HubStoreError) -> [InboxKey]
+    /// The devices of a user.
+    func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord]
+    /// Registers a device by its push token; a known token gives the same device.
+    func registerDevice(
+        platform: String, token: String, metadata: [UInt8]?, in project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError) -> (device: DeviceRecord, isNew: Bool)
+    /// A device by its id.
+    func device(_ id: String, in project: ProjectKey) throws(HubStoreError) -> DeviceRecord?
+    /// Writes token, metadata, platform and user of a device. Throws `conflict` where the token is another device's.
+    func updateDevice(_ device: DeviceRecord) throws(HubStoreError)
+    /// Deletes a device and its inbox, whose sessions must end (4201).
+    func deleteDevice(_ inbox: InboxKey) throws(HubStoreError)
+    /// The interests of a device's inbox in order, those after a name, at most so many.
+    func interests(of inbox: InboxKey, after: String?, limit: Int) throws(HubStoreError) -> [String]
+
+    // MARK: Sessions
+
+    /// Judges a hello whose token or HMAC the caller has verified, and opens a session (SYNC.md section 7).
+    ///
+    /// Creates user, device, inbox and replica at the first contact. A device that is known must show the replica's own
+    /// secret, or that of `proof.replica`. In mode `forked` nothing changes but the attempt.
+    func admit(_ hello: Hello, project: ProjectKey, now: Milliseconds) throws(HubStoreError) -> AdmissionResult
+    /// The session's first frame after the welcome: the issued nonce becomes the current one. False where fenced.
+    func firstFrame(_ replica: ReplicaKey, session: UInt64, now: Milliseconds) throws(HubStoreError) -> Bool
+    /// Records durable cursors; they never go back.
+    func acknowledge(_ cursors: [(replica: ReplicaKey, position: Position)], now: Milliseconds) throws(HubStoreError)
+    /// Processes mutations in order (SYNC.md sections 4 and 5). Each has its own savepoint.
+    func push(
+        _ mutations: [Mutation], from replica: ReplicaKey, session: UInt64, now: Milliseconds
+    ) throws(HubStoreError) -> PushResult
+
+    // MARK: Acts, publishing
+
+    /// An act through HTTP, author `api`.
+    ///
+    /// - Parameters:
+    ///   - observed: the position that the caller had seen; nil for the head.
+    ///   - uid: from the Idempotency-Key, else random; one that is known is a replay and answers as before.
+    func act(
+        _ operation: Operation, uid: UInt64, observed: Position?, in inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> ActResult
+    /// Publishes: exactly one item in each matching inbox. Throws `tooLarge` over ``Limits/item``, `conflict` for a recipient
+    /// whose identities belong to different users.
+    func publish(_ request: PublishRequest, now: Milliseconds) throws(HubStoreError) -> PublishResult
+    /// Appends the next chunk of the oldest wide publish; nil where none is left. Call once at start, and while it answers.
+    func fanOut(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]?
+    /// Takes items back: `retract` or `expired`. Those that are not there or deleted are left out; nil where none is left.
+    func remove(
+        _ items: [ItemID], why: String, from inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> Appended?
+    /// Appends `expired` for items whose time is over, at most so many; an empty answer means that none is left.
+    func expire(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]
+
+    // MARK: Idempotency, upkeep
+
+    /// What is known of an idempotency key; `digest` is of the request.
+    func replay(
+        _ key: String, digest: [UInt8], in project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError) -> Replay
+    /// Remembers an answer for 24 h.
+    func remember(
+        _ key: String, digest: [UInt8], status: Int, body: [UInt8], in project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError)
+    /// Forgets what is old and what was deleted, at most so many rows; false where nothing is left to do.
+    func upkeep(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool
+}
+
+/// The reading side: what is committed, each call of one moment. One thread at a time, every call blocking.
+package protocol HubReader: AnyObject {
+    /// Epoch, head and floor of a log. Throws `notFound`.
+    func log(of inbox: InboxKey) throws(HubStoreError) -> Admission.Log
+    /// The chain at a position; 0 at 0, nil above the head.
+    func chain(of inbox: InboxKey, at position: Position) throws(HubStoreError) -> UInt64?
+    /// Entries after a position, dense and in order: at least one where there is one, then while both limits hold.
+    /// Throws `belowFloor` where they are trimmed.
+    func entries(
+        of inbox: InboxKey, after position: Position, maxCount: Int, maxBytes: Int
+    ) throws(HubStoreError) -> [LogEntry]
+    /// A snapshot page (SYNC.md section 6): items below a position (nil for the first page, which carries `rest`), descending,
+    /// at most so many rows and about so many bytes. The id of a new snapshot (nil) is the `at` of its first page.
+    func snapshotPage(
+        of inbox: InboxKey, id: UInt64?, below: Position?, maxRows: Int, maxBytes: Int
+    ) throws(HubStoreError) -> Page
+    /// A page of the list. Silent, expired and deleted items are neither listed nor counted.
+    func list(_ query: ListQuery, of inbox: InboxKey) throws(HubStoreError) -> ListPage
+    /// One item; nil where it is not there or deleted.
+    func item(_ id: ItemID, of inbox: InboxKey, now: Milliseconds) throws(HubStoreError) -> ListedItem?
+    /// The inbox of a public id (a device's id, or what `Welcome.inbox` carried).
+    func inbox(_ id: String, in project: ProjectKey) throws(HubStoreError) -> InboxKey?
+    /// The project of an instance id or an API key.
+    func project(_ name: String) throws(HubStoreError) -> Project?
+    /// Finds a user. Throws `conflict` where the two identities belong to different users.
+    func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
+    /// Closes the connection. No call is allowed afterwards.
+    func close()
+}

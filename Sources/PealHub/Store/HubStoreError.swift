@@ -1,0 +1,51 @@
+/// Why a store did not do what was asked. Holds no body, token, secret or bound value.
+package struct HubStoreError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong; an open set.
+    package struct Code: RawRepresentable, Hashable, Sendable {
+        /// The word, for logs.
+        package let rawValue: String
+        /// A code of its word.
+        package init(rawValue: String) { self.rawValue = rawValue }
+
+        /// An email and an external id (or a token and a device) belong to different users; never merged (SYNC.md section 2).
+        package static let conflict = Code(rawValue: "conflict")
+        /// No such project, user, device, inbox or item.
+        package static let notFound = Code(rawValue: "notFound")
+        /// The item is over ``Limits/item``, or a list over its limit.
+        package static let tooLarge = Code(rawValue: "tooLarge")
+        /// A value that the caller should have refused.
+        package static let invalid = Code(rawValue: "invalid")
+        /// The entries that were asked for are trimmed: a snapshot is needed.
+        package static let belowFloor = Code(rawValue: "belowFloor")
+        /// Another process holds the store's lock; nothing was done, try again.
+        package static let busy = Code(rawValue: "busy")
+        /// The disk is full; the group commit is lost.
+        package static let full = Code(rawValue: "full")
+        /// The disk or memory failed; the group commit is lost.
+        package static let io = Code(rawValue: "io")
+        /// The file is damaged, or of a version that this hub does not know.
+        package static let corrupt = Code(rawValue: "corrupt")
+        /// Anything else that the database refused: a bug, or a poisonous mutation.
+        package static let failed = Code(rawValue: "failed")
+    }
+
+    /// What went wrong.
+    package let code: Code
+    /// A sentence for an operator.
+    package let message: String
+    /// What the database said, if it was the database.
+    package let underlying: (any Error)?
+
+    /// An error of its parts.
+    package init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.underlying = underlying
+    }
+
+    /// Whether the whole group commit is lost: roll back and fail every request in it, not only the one that met it.
+    package var abortsCommit: Bool { [.busy, .full, .io, .corrupt].contains(code) }
+
+    /// A sentence for a log.
+    package var description: String { "\(code.rawValue): \(message)" }
+}

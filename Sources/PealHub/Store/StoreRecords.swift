@@ -1,0 +1,139 @@
+package import PealModel
+
+/// A tenant.
+package struct Project: Equatable, Sendable {
+    /// Its row.
+    package var key: ProjectKey
+    /// The instance id, a lower-case UUID.
+    package var instance: String
+    /// The public key.
+    package var apiKey: String
+    /// 64 hexadecimal characters; HMAC and user tokens need it readable.
+    package var secret: String
+    /// Whether a user must prove its identity.
+    package var requiresHMAC: Bool
+    /// When it was made.
+    package var created: Milliseconds
+
+    /// A project of its parts.
+    package init(
+        key: ProjectKey, instance: String, apiKey: String, secret: String, requiresHMAC: Bool, created: Milliseconds
+    ) {
+        self.key = key
+        self.instance = instance
+        self.apiKey = apiKey
+        self.secret = secret
+        self.requiresHMAC = requiresHMAC
+        self.created = created
+    }
+}
+
+/// Who a user is. At least one of the two; the store lower-cases the email.
+package struct UserIdentity: Hashable, Sendable {
+    /// The app's own id of the user.
+    package var externalID: String?
+    /// The address.
+    package var email: String?
+
+    /// An identity of its parts.
+    package init(externalID: String? = nil, email: String? = nil) {
+        self.externalID = externalID
+        self.email = email
+    }
+}
+
+/// What a project says about a user. Nil members leave what is stored as it is.
+package struct UserProfile: Equatable, Sendable {
+    /// First name.
+    package var firstName: String?
+    /// Last name.
+    package var lastName: String?
+    /// One JSON object.
+    package var attributes: [UInt8]?
+    /// One JSON array of strings.
+    package var phoneNumbers: [UInt8]?
+
+    /// A profile of its parts.
+    package init(
+        firstName: String? = nil, lastName: String? = nil, attributes: [UInt8]? = nil, phoneNumbers: [UInt8]? = nil
+    ) {
+        self.firstName = firstName
+        self.lastName = lastName
+        self.attributes = attributes
+        self.phoneNumbers = phoneNumbers
+    }
+}
+
+/// A stored user.
+package struct UserRecord: Equatable, Sendable {
+    /// Its row.
+    package var key: UserKey
+    /// Its inbox.
+    package var inbox: InboxKey
+    /// The inbox's public id.
+    package var inboxID: String
+    /// External id and lower-case email.
+    package var identity: UserIdentity
+    /// What the project says about it.
+    package var profile: UserProfile
+    /// When it was made.
+    package var created: Milliseconds
+
+    /// A user of its parts.
+    package init(
+        key: UserKey, inbox: InboxKey, inboxID: String, identity: UserIdentity, profile: UserProfile,
+        created: Milliseconds
+    ) {
+        self.key = key
+        self.inbox = inbox
+        self.inboxID = inboxID
+        self.identity = identity
+        self.profile = profile
+        self.created = created
+    }
+}
+
+/// A device: an inbox of its own with interests. Its id is the public id of that inbox.
+package struct DeviceRecord: Equatable, Sendable {
+    /// The public id, 32 hexadecimal digits; also what `Welcome.inbox` carries.
+    package var id: String
+    /// Its inbox.
+    package var inbox: InboxKey
+    /// `apns`, `fcm`, `web`, or nil for a device that only has a replica.
+    package var platform: String?
+    /// The push token.
+    package var token: String?
+    /// One JSON object that the device's SDK gave about itself.
+    package var metadata: [UInt8]?
+    /// Whose it is.
+    package var user: UserKey?
+    /// The external id of that user.
+    package var userID: String?
+    /// When it was made.
+    package var created: Milliseconds
+
+    /// A device of its parts.
+    package init(
+        id: String, inbox: InboxKey, platform: String? = nil, token: String? = nil, metadata: [UInt8]? = nil,
+        user: UserKey? = nil, userID: String? = nil, created: Milliseconds
+    ) {
+        self.id = id
+        self.inbox = inbox
+        self.platform = platform
+        self.token = token
+        self.metadata = metadata
+        self.user = user
+        self.userID = userID
+        self.created = created
+    }
+}
+
+/// What was found for an idempotency key.
+package enum Replay: Equatable, Sendable {
+    /// The key is new.
+    case new
+    /// The same request was answered so.
+    case answered(status: Int, body: [UInt8])
+    /// The key was used for another request.
+    case different
+}

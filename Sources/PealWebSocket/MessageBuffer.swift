@@ -1,0 +1,52 @@
+internal import CPealWebSocket
+
+/// The bytes of one message that is being put together for a socket. Reused: warm, a message costs no allocation.
+public struct MessageBuffer: ~Copyable {
+    private var base: UnsafeMutableRawPointer
+    private var capacity: Int
+    /// Bytes that were appended.
+    public private(set) var count = 0
+    private let padding = pws_padding()
+
+    init(capacity: Int = 4_096) {
+        self.capacity = capacity
+        base = .allocate(byteCount: capacity + padding, alignment: 16)
+    }
+
+    deinit { base.deallocate() }
+
+    /// Appends bytes.
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        if count + bytes.count > capacity { grow(to: count + bytes.count) }
+        (base + padding + count).copyMemory(from: start, byteCount: bytes.count)
+        count += bytes.count
+    }
+
+    /// Appends bytes.
+    public mutating func append(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    /// Appends bytes.
+    public mutating func append(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    private mutating func grow(to needed: Int) {
+        var size = capacity
+        while size < needed { size *= 2 }
+        let grown = UnsafeMutableRawPointer.allocate(byteCount: size + padding, alignment: 16)
+        (grown + padding).copyMemory(from: base + padding, byteCount: count)
+        base.deallocate()
+        base = grown
+        capacity = size
+    }
+
+    mutating func clear() { count = 0 }
+
+    /// Sends what was appended; false where the connection is lost.
+    mutating func write(to connection: OpaquePointer) -> Bool {
+        pws_write(connection, (base + padding).assumingMemoryBound(to: UInt8.self), count)
+    }
+}
