@@ -67,3 +67,17 @@ import Testing
     #expect(actions.first == .resetPush)
     #expect(actions.last == .push)
 }
+
+@Test func `a session is settled at the head with an empty outbox, and not a moment before`() {
+    var device = DeviceBench.greeting()
+    #expect(!device.isSettled)
+    device.become(at: 0, head: 2, outbox: true)
+    #expect(!device.isSettled)
+    _ = device.pushed(last: 1)
+    #expect(!device.fold(DeviceBench.batch(0, 2)).isEmpty)
+    #expect(!device.isSettled)
+    _ = device.fold(DeviceBench.batch(2, 3), settledThrough: 1)
+    #expect(!device.isSettled)
+    _ = device.pushed(last: nil)
+    #expect(device.isSettled)
+}
