@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct HubListTests {
     private func send(_ hub: TestHub, _ title: String, _ rest: String = "") throws {
-        let body = #"{"notification":{"title":"\#(title)"\#(rest),"recipients":[{"external_id":"mary","email":"m@example.org"}]}}"#
+        let body =
+            #"{"notification":{"title":"\#(title)"\#(rest),"recipients":[{"external_id":"mary","email":"m@example.org"}]}}"#
         let answer = try hub.client().post("/notifications", body, headers: hub.admin)
         #expect(answer.status == 201, "\(answer.text)")
     }
@@ -30,7 +31,8 @@ import Testing
         let keys = Set(item.objectValue?.map(\.key) ?? [])
         #expect(
             keys.isSuperset(of: [
-                "id", "title", "content", "action_url", "category", "topic", "custom_attributes", "recipient", "sent_at",
+                "id", "title", "content", "action_url", "category", "topic", "custom_attributes", "recipient",
+                "sent_at",
                 "seen_at", "read_at", "archived_at",
             ]))
         #expect(item["number"]?.intValue == 3)
@@ -129,11 +131,14 @@ import Testing
             try client.get("/notifications", headers: user), 401, "neither_user_hmac_nor_api_secret_provided")
         for wrong in ["x", hub.hmac("tom"), hub.hmac("m@example.org"), String(hub.hmac("mary").dropLast())] {
             expectInbox(
-                try client.get("/notifications", headers: user + "X-MAGICBELL-USER-HMAC: \(wrong)\r\n"), 401, "forbidden")
+                try client.get("/notifications", headers: user + "X-MAGICBELL-USER-HMAC: \(wrong)\r\n"), 401,
+                "forbidden")
         }
         let right = user + "X-MAGICBELL-USER-HMAC: \(hub.hmac("mary"))\r\n"
         #expect(try client.get("/notifications", headers: right).status == 200)
-        #expect(try client.get("/notifications", headers: right + "X-MAGICBELL-USER-EMAIL: m@example.org\r\n").status == 200)
+        #expect(
+            try client.get("/notifications", headers: right + "X-MAGICBELL-USER-EMAIL: m@example.org\r\n").status == 200
+        )
         let secret = user + "X-MAGICBELL-API-SECRET: "
         #expect(try client.get("/notifications", headers: secret + "\(hub.project.secret)\r\n").status == 200)
         expectInbox(try client.get("/notifications", headers: secret + "x\r\n"), 401, "api_secret_is_incorrect")

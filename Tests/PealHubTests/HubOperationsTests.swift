@@ -48,7 +48,8 @@ import Testing
         for path in ["/publish_api/v1/instances/%zz/publishes", "/notifications/%00", "/v1/%ff"] {
             let answer = try hub.client().get(path)
             #expect(answer.status == 400, "\(path)")
-            let wanted = path.hasPrefix("/publish") ? ["error", "description"] : path.hasPrefix("/v1") ? ["error"] : ["errors"]
+            let wanted =
+                path.hasPrefix("/publish") ? ["error", "description"] : path.hasPrefix("/v1") ? ["error"] : ["errors"]
             #expect(answer.members == wanted, "\(path)")
         }
     }

@@ -137,7 +137,8 @@ import Testing
         let hub = try TestHub()
         let client = try hub.client()
         let many = (0...100).map { "\"i\($0)\"" }
-        for list in ["[]", "null", "\"apple\"", "{}", "[1]", "[null]", "[[\"a\"]]", "[\(many.joined(separator: ","))]"] {
+        for list in ["[]", "null", "\"apple\"", "{}", "[1]", "[null]", "[[\"a\"]]", "[\(many.joined(separator: ","))]"]
+        {
             let body = #"{"interests":\#(list),"apns":{}}"#
             expect(try client.post(hub.publishPath("interests"), body, headers: hub.bearer), 422, says: "'interests'")
         }

@@ -116,7 +116,8 @@ func expectInbox(
         expectInbox(
             try client.post("/notifications", content, headers: hub.admin), 422, "unprocessable_entity", says: "16384")
         let attribute = String(repeating: "x", count: 6 * 1024)
-        let attributes = #"{"notification":{"title":"T","custom_attributes":{"a":"\#(attribute)"},\#(Self.recipients)}}"#
+        let attributes =
+            #"{"notification":{"title":"T","custom_attributes":{"a":"\#(attribute)"},\#(Self.recipients)}}"#
         expectInbox(
             try client.post("/notifications", attributes, headers: hub.admin), 422, "unprocessable_entity",
             says: "'custom_attributes'")

@@ -63,7 +63,8 @@ import Testing
     @Test func `a file that is no database is refused with a sentence`() throws {
         try withDirectory { directory in
             let path = directory + "/hub.db"
-            try String(repeating: "not a database\n", count: 500).write(toFile: path, atomically: false, encoding: .utf8)
+            try String(repeating: "not a database\n", count: 500).write(
+                toFile: path, atomically: false, encoding: .utf8)
             let message = refusal { $0.databasePath = path }
             #expect(message.contains("cannot be opened") && message.contains("not a database"), "\(message)")
         }
@@ -89,14 +90,16 @@ import Testing
             #expect(refusal { $0.databasePath = path } == "it started")
             try Connection(path: path).execute("PRAGMA user_version = 99")
             let message = refusal { $0.databasePath = path }
-            #expect(message.contains(path) && message.contains("version 99") && message.contains("up to 1"), "\(message)")
+            #expect(
+                message.contains(path) && message.contains("version 99") && message.contains("up to 1"), "\(message)")
         }
     }
 
     @Test func `a folder that is not there is refused with its path`() throws {
         try withDirectory { directory in
             let message = refusal { $0.databasePath = directory + "/missing/hub.db" }
-            #expect(message.contains("cannot be opened") && message.contains(directory + "/missing/hub.db"), "\(message)")
+            #expect(
+                message.contains("cannot be opened") && message.contains(directory + "/missing/hub.db"), "\(message)")
         }
     }
 
@@ -104,9 +107,11 @@ import Testing
         let running = try TestHub()
         try withDirectory { directory in
             let path = directory + "/hub.db"
+            let free = try freePort()
             let http = refusal {
                 $0.databasePath = path
                 $0.httpPort = running.server.httpPort
+                $0.webSocketPort = free
             }
             #expect(http.contains("publishing side") && http.contains("\(running.server.httpPort)"), "\(http)")
             let device = refusal {
@@ -116,9 +121,19 @@ import Testing
             #expect(device.contains("device side") && device.contains("\(running.server.webSocketPort)"), "\(device)")
             let open = try openFiles(under: directory)
             #expect(open.isEmpty, "\(open)")
-            #expect(refusal { $0.databasePath = path } == "it started")
+            let again = refusal {
+                $0.databasePath = path
+                $0.webSocketPort = free
+            }
+            #expect(again == "it started")
         }
         #expect(try running.client().get("/healthz").status == 200)
+    }
+
+    /// A port that nobody listens on.
+    private func freePort() throws -> Int {
+        let hub = try TestHub()
+        return hub.server.webSocketPort
     }
 
     /// The files below a folder that this process holds open.
