@@ -57,7 +57,8 @@ let package = Package(
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"], swiftSettings: swiftSettings),
+            name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel", "PealSQLite"],
             swiftSettings: swiftSettings),

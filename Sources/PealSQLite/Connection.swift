@@ -1,8 +1,8 @@
 internal import CPealSQLite
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 /// One connection to one SQLite file. Not Sendable: it belongs to the executor that made it, and every call blocks.

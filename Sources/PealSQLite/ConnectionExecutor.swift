@@ -1,8 +1,8 @@
 internal import CPealSQLite
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 internal import Synchronization
 
@@ -41,11 +41,13 @@ public final class ConnectionExecutor: SerialExecutor {
         wake = Wake()
         var thread = pthread_t()
         let box = Unmanaged.passRetained(self)
-        let result = pthread_create(&thread, nil, { context in
-            let executor = Unmanaged<ConnectionExecutor>.fromOpaque(context!).takeRetainedValue()
-            executor.run()
-            return nil
-        }, box.toOpaque())
+        let result = pthread_create(
+            &thread, nil,
+            { context in
+                let executor = Unmanaged<ConnectionExecutor>.fromOpaque(context!).takeRetainedValue()
+                executor.run()
+                return nil
+            }, box.toOpaque())
         precondition(result == 0, "a thread could not be started")
         let started = thread
         state.withLock { $0.thread = started }
@@ -167,13 +169,13 @@ private final class Wake: @unchecked Sendable {
         condition = .allocate(capacity: 1)
         condition.initialize(to: pthread_cond_t())
         #if canImport(Glibc)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(condition, &attributes)
-        pthread_condattr_destroy(&attributes)
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(condition, &attributes)
+            pthread_condattr_destroy(&attributes)
         #else
-        pthread_cond_init(condition, nil)
+            pthread_cond_init(condition, nil)
         #endif
     }
 
@@ -206,13 +208,13 @@ private final class Wake: @unchecked Sendable {
                 continue
             }
             #if canImport(Glibc)
-            var time = timespec(tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
-            if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { break }
+                var time = timespec(tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
+                if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { break }
             #else
-            let now = Self.now()
-            let left = deadline > now ? deadline - now : 0
-            var time = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
-            if pthread_cond_timedwait_relative_np(condition, mutex, &time) == ETIMEDOUT { break }
+                let now = Self.now()
+                let left = deadline > now ? deadline - now : 0
+                var time = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
+                if pthread_cond_timedwait_relative_np(condition, mutex, &time) == ETIMEDOUT { break }
             #endif
         }
         signalled = false

@@ -54,7 +54,8 @@ public struct Migrator: Sendable {
                 // Another process may have been here while we waited for the lock.
                 guard try check(connection) < step.version else { return }
                 try connection.execute(step.sql)
-                try connection.execute("PRAGMA application_id = \(applicationID); PRAGMA user_version = \(step.version)")
+                try connection.execute(
+                    "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(step.version)")
             }
         }
     }

@@ -35,7 +35,9 @@ public struct Statement: ~Copyable {
     // MARK: Binding
 
     private func check(_ result: Int32) {
-        precondition(result == SQLITE_OK || result == SQLITE_NOMEM || result == SQLITE_TOOBIG, "no such parameter, or the statement is running")
+        precondition(
+            result == SQLITE_OK || result == SQLITE_NOMEM || result == SQLITE_TOOBIG,
+            "no such parameter, or the statement is running")
     }
 
     /// Binds an integer.
@@ -72,7 +74,9 @@ public struct Statement: ~Copyable {
 
     /// Binds a blob; a copy is made.
     public func bind(_ index: Int32, _ value: UnsafeRawBufferPointer) {
-        check(peal_sqlite_bind_blob(handle, index, value.baseAddress ?? UnsafeRawPointer(Self.empty), UInt64(value.count)))
+        check(
+            peal_sqlite_bind_blob(handle, index, value.baseAddress ?? UnsafeRawPointer(Self.empty), UInt64(value.count))
+        )
     }
 
     /// Binds a blob; a copy is made.
@@ -129,7 +133,8 @@ public struct Statement: ~Copyable {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
         default:
-            let error = SQLiteError.last(sqlite3_db_handle(handle), sql: sqlite3_sql(handle).map { String(cString: $0) })
+            let error = SQLiteError.last(
+                sqlite3_db_handle(handle), sql: sqlite3_sql(handle).map { String(cString: $0) })
             sqlite3_reset(handle)
             throw error
         }
@@ -204,7 +209,8 @@ public struct Statement: ~Copyable {
     /// Lends the bytes of a blob or text column; they are valid during the call only.
     public func withBytes<R>(_ index: Int32, _ body: (UnsafeRawBufferPointer) -> R) -> R {
         let start = sqlite3_column_blob(handle, index)
-        return body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, index))))
+        return body(
+            UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, index))))
     }
 }
 
