@@ -54,6 +54,13 @@ let package = Package(
             name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
             swiftSettings: swiftSettings),
 
+        // Level 5: tools.
+        .target(name: "CPealBench", dependencies: ["CPealSQLite"], path: "tools/peal-bench-c"),
+        .executableTarget(
+            name: "peal-bench",
+            dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
+            path: "tools/peal-bench", swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
