@@ -11,8 +11,8 @@ actor Hub {
     static let helloPatience: Milliseconds = 10_000
     /// Milliseconds between looks at the clock.
     static let tick: Milliseconds = 5_000
-    /// Bytes of entries in a frame; the frame's own members need the rest of ``Limits/frameDown``.
-    static let frameBytes = Limits.frameDown - 1_024
+    /// Bytes of entries in a frame; commas and the frame's own members need the rest of ``Limits/frameDown``.
+    static let frameBytes = Limits.frameDown - 2 * Limits.windowEntries
 
     nonisolated let service: WebSocketService
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
@@ -27,6 +27,9 @@ actor Hub {
     private var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
     private var fanningOut = false
+    /// The start of the frame that is being written; reused.
+    private var head: [UInt8] = []
+    private static let comma: [UInt8] = Array(",".utf8)
     private var draining = false
 
     /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
@@ -272,15 +275,22 @@ actor Hub {
             guard let entries = entries(after: position, count: count, bytes: limit, connection),
                 let last = entries.last, let session = connection.session.session
             else { return false }
-            let batch = Batch(
-                session: session, from: position, to: last.position, chain: last.chain,
-                entries: entries.map { $0.bytes[...] })
-            let frame = DownFrame.batch(batch).bytes
-            buffer.append(frame)
-            connection.session.sent(to: last.position, bytes: frame.count, now: clock())
+            let before = buffer.count
+            head.removeAll(keepingCapacity: true)
+            Batch.appendHead(session: session, from: position, to: last.position, chain: last.chain, into: &head)
+            buffer.append(head)
+            for entry in entries {
+                if entry.position > position + 1 { buffer.append(Self.comma) }
+                buffer.append(entry.bytes)
+            }
+            buffer.append(Batch.tail)
+            connection.session.sent(to: last.position, bytes: buffer.count - before, now: clock())
             return true
         }
     }
+
+    /// Whether another frame waits, as far as is known without looking at the log.
+    func hasMore(_ id: ConnectionID) -> Bool { connections[id]?.session.hasOutput ?? false }
 
     private func entries(
         after position: Position, count: Int, bytes: Int, _ connection: HubConnection
