@@ -17,7 +17,8 @@ final class ActQueries {
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         sent = try database.query("SELECT 1 FROM act WHERE inbox = ?1 AND uid = ?2 AND author = ?3 LIMIT 1")
-        byUID = try database.query("SELECT author, outcome FROM act WHERE inbox = ?1 AND uid = ?2 ORDER BY author LIMIT 1")
+        byUID = try database.query(
+            "SELECT author, outcome FROM act WHERE inbox = ?1 AND uid = ?2 ORDER BY author LIMIT 1")
         byNumber = try database.query(
             "SELECT uid, outcome FROM act WHERE inbox = ?1 AND author = ?2 AND n = ?3 AND n > 0")
         settledRange = try database.query(

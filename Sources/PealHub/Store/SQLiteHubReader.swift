@@ -124,7 +124,9 @@ private struct Gathered {
     /// Takes the next entry; false where a limit ends it.
     mutating func add(_ entry: LogEntry) throws(HubStoreError) -> Bool {
         guard entry.position == position + 1 else { throw HubStoreError(.corrupt, "the log has a gap") }
-        guard entries.isEmpty || (entries.count < maxCount && bytes + entry.bytes.count <= maxBytes) else { return false }
+        guard entries.isEmpty || (entries.count < maxCount && bytes + entry.bytes.count <= maxBytes) else {
+            return false
+        }
         entries.append(entry)
         position = entry.position
         bytes += entry.bytes.count

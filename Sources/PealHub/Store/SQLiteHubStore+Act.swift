@@ -24,7 +24,9 @@ extension SQLiteHubStore {
         case .read(let ids, let on, let passive, let unseen):
             try applyRead(ids, on: on, passive: passive, unseen: Set(unseen), by: act, in: view)
         case .seen(let ids):
-            for id in ids { try update(id, in: view) { (item) throws(HubStoreError) in try self.raiseSeen(&item, act, view) } }
+            for id in ids {
+                try update(id, in: view) { (item) throws(HubStoreError) in try self.raiseSeen(&item, act, view) }
+            }
         case .archive(let ids, let on):
             for id in ids {
                 try update(id, in: view) { (item) throws(HubStoreError) in
@@ -115,7 +117,8 @@ extension SQLiteHubStore {
 
     /// Whose act a uid was, and its outcome; nil for a new one.
     func known(_ uid: UInt64, in inbox: InboxKey) throws(HubStoreError) -> (author: Author, outcome: Outcome)? {
-        try actQueries.byUID.first(inbox.row, uid) { (row) throws(HubStoreError) -> (author: Author, outcome: Outcome) in
+        try actQueries.byUID.first(inbox.row, uid) {
+            (row) throws(HubStoreError) -> (author: Author, outcome: Outcome) in
             (row.withBytes(0) { Author(stored: $0) }, try Outcome(stored: row.text(1)))
         }
     }

@@ -55,10 +55,13 @@ extension SQLiteHubStore {
         if let known { row = known } else { row = try createReplica(hello.replica, in: inbox.key, now: now) }
         let session = freshSession()
         let nonce = PublicID.text(PublicID.random(&random))
-        try sessionQueries.open.run(row.key.row, hello.attempt, nonce, session, now)
+        // Who presents the nonce that was issued last has its welcome: the hello itself is the first frame after it. Without
+        // this, a second lost welcome in a row would make a fork of nobody.
+        let current = hello.nonce == row.nonceIssued ? hello.nonce : row.nonceCurrent
+        try sessionQueries.open.run(row.key.row, hello.attempt, nonce, session, now, current)
         // Until a frame has proved that a welcome arrived, the next one must carry the secret too.
         let secret =
-            row.nonceCurrent.isEmpty
+            current.isEmpty
             ? ReplicaSecret.text(seed: try seed(of: inbox.project), inbox: inbox.id, replica: row.id) : nil
         let welcome = Welcome(
             session: session, mode: mode, epoch: inbox.epoch, inbox: inbox.id, head: inbox.head, lastN: row.lastN,

@@ -9,7 +9,8 @@ extension SQLiteHubStore {
         let body = request.body.bytes
         let template = ItemTemplate(time: now, publish: request.name, body: body)
         guard template.count <= Limits.item else {
-            throw HubStoreError(.tooLarge, "the item has \(template.count) bytes; at most \(Limits.item) can be delivered")
+            throw HubStoreError(
+                .tooLarge, "the item has \(template.count) bytes; at most \(Limits.item) can be delivered")
         }
         let recipients = try recipientTails(request, now: now)
         guard let tails = try matchingTails(request, and: recipients) else {
@@ -81,7 +82,8 @@ extension SQLiteHubStore {
         let row = try publishQueries.insert.first(
             request.name, request.project.row, now, body.category, body.topic, body.silent, body.expires,
             seqs.lowerBound, seqs.upperBound, matched, pending,
-            body.expires == nil ? Int64?.none : Int64?.some(0)) { $0.int64(0) }
+            body.expires == nil ? Int64?.none : Int64?.some(0)
+        ) { $0.int64(0) }
         guard let row else { throw HubStoreError(.failed, "the publish was not written") }
         return row
     }

@@ -74,7 +74,8 @@ extension SQLiteHubStore {
             let current = view
             let appended = try savepoint { () throws(HubStoreError) in
                 try fault?(mutation)
-                return try settle(try decide(mutation, by: author, in: current, now: now), of: row, in: current, now: now)
+                return try settle(
+                    try decide(mutation, by: author, in: current, now: now), of: row, in: current, now: now)
             }
             row.lastN = mutation.n
             row.lastUID = mutation.uid

@@ -9,7 +9,8 @@ extension SQLiteHubStore {
     ) throws(HubStoreError) -> Project {
         let seed = PublicID.random(&random) + PublicID.random(&random)
         let project = try userQueries.insertProject.first(
-            instance.lowercased(), apiKey, secret, seed, requiresHMAC, now) { Project($0) }
+            instance.lowercased(), apiKey, secret, seed, requiresHMAC, now
+        ) { Project($0) }
         guard let project else { throw HubStoreError(.failed, "the project was not created") }
         return project
     }
@@ -36,7 +37,8 @@ extension SQLiteHubStore {
             let inbox = try createInbox(.user, in: project)
             let key = try userQueries.insertUser.first(
                 project.row, inbox.key.row, identity.externalID, identity.email, profile.firstName, profile.lastName,
-                profile.attributes, profile.phoneNumbers, now) { $0.int64(0) }
+                profile.attributes, profile.phoneNumbers, now
+            ) { $0.int64(0) }
             let user = UserRecord(
                 key: UserKey(row: key ?? 0), inbox: inbox.key, inboxID: inbox.id, identity: identity, profile: profile,
                 created: now)

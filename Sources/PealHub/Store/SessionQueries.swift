@@ -27,7 +27,10 @@ final class SessionQueries {
             VALUES (?1, ?2, 0, '', '', ?3, ?3) RETURNING id
             """)
         open = try database.query(
-            "UPDATE replica SET attempt = ?2, nonce_issued = ?3, session = ?4, seen_at = ?5 WHERE id = ?1")
+            """
+            UPDATE replica SET attempt = ?2, nonce_issued = ?3, session = ?4, seen_at = ?5, nonce_current = ?6
+            WHERE id = ?1
+            """)
         attempt = try database.query("UPDATE replica SET attempt = ?2, seen_at = ?3 WHERE id = ?1")
         firstFrame = try database.query(
             """

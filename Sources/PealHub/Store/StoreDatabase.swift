@@ -146,3 +146,15 @@ extension HubStoreError {
         }
     }
 }
+
+extension StoreDatabase {
+    /// The lines of a query's plan.
+    func plan(_ sql: String) throws(HubStoreError) -> [String] {
+        try sqlite { () throws(SQLiteError) in try connection.queryPlan(sql) }
+    }
+
+    /// The first column of the first row, for tests and counts.
+    func int(_ sql: String) throws(HubStoreError) -> Int64 {
+        try sqlite { () throws(SQLiteError) in try connection.int(sql) }
+    }
+}

@@ -123,7 +123,8 @@ extension UserIdentity {
     /// With the email in lower case.
     func normalized() throws(HubStoreError) -> UserIdentity {
         let identity = UserIdentity(externalID: externalID, email: email?.lowercased())
-        guard identity.externalID != nil || identity.email != nil, identity.externalID != "", identity.email != "" else {
+        guard identity.externalID != nil || identity.email != nil, identity.externalID != "", identity.email != ""
+        else {
             throw HubStoreError(.invalid, "a user needs an external id or an email")
         }
         return identity
