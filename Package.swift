@@ -54,10 +54,6 @@ let package = Package(
             name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
             swiftSettings: swiftSettings),
 
-        // Level 5: tools.
-        .executableTarget(
-            name: "peal-bench", dependencies: ["PealWebSocket"], path: "tools/peal-bench", swiftSettings: swiftSettings),
-
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
