@@ -54,10 +54,18 @@ let package = Package(
             name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
             swiftSettings: swiftSettings),
 
+        // Level 5: tools.
+        .target(name: "CPealBench", dependencies: ["CPealSQLite"], path: "tools/peal-bench-c"),
+        .executableTarget(
+            name: "peal-bench",
+            dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
+            path: "tools/peal-bench", swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"], swiftSettings: swiftSettings),
+            name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel", "PealSQLite"],
             swiftSettings: swiftSettings),

@@ -55,7 +55,8 @@ import Testing
             .write(to: URL(fileURLWithPath: path))
         let finished = try Peal.run("inspect", path)
         #expect(finished.status == 5)
-        #expect(finished.errors.contains("note.peal") || finished.errors.contains("not a database"), "\(finished.errors)")
+        #expect(
+            finished.errors.contains("note.peal") || finished.errors.contains("not a database"), "\(finished.errors)")
         let missing = try Peal.run("inspect", directory.path + "/none.peal")
         #expect(missing.status == 5)
     }

@@ -39,7 +39,9 @@ struct TwoDevicesTests {
         let left = try json(run(phone, "inbox", "--json", "--all"))
         let right = try json(run(laptop, "inbox", "--json", "--all"))
         #expect(left.map { $0["title"] as? String } == ["item 3", "item 1"])
-        for (one, other) in zip(left, right) { #expect(NSDictionary(dictionary: one) == NSDictionary(dictionary: other)) }
+        for (one, other) in zip(left, right) {
+            #expect(NSDictionary(dictionary: one) == NSDictionary(dictionary: other))
+        }
         #expect(left[1]["read"] as? Bool == true)
         #expect(left[0]["archived"] as? Bool == true)
         #expect(try run(phone, "outbox").output == "The outbox is empty\n")
@@ -69,7 +71,8 @@ struct TwoDevicesTests {
         let hub = try HubProcess()
         let device = try Directory()
         let tail = Peal.process(
-            ["tail", "--user", "Mary", "--json", "--count", "6", "--directory", device.path], environment: hub.environment)
+            ["tail", "--user", "Mary", "--json", "--count", "6", "--directory", device.path],
+            environment: hub.environment)
         let output = Pipe()
         let errors = Pipe()
         tail.standardOutput = output

@@ -119,7 +119,13 @@ import Testing
                 $0.webSocketPort = running.server.webSocketPort
             }
             #expect(device.contains("device side") && device.contains("\(running.server.webSocketPort)"), "\(device)")
-            let open = try openFiles(under: directory)
+            // The last reference goes with a thread that is ending.
+            let deadline = ContinuousClock.now + .seconds(10)
+            var open = try openFiles(under: directory)
+            while !open.isEmpty, ContinuousClock.now < deadline {
+                sched_yield()
+                open = try openFiles(under: directory)
+            }
             #expect(open.isEmpty, "\(open)")
             let again = refusal {
                 $0.databasePath = path

@@ -119,7 +119,10 @@ struct InboxTests {
         let client = try PealClient(hub: "http://127.0.0.1:1", apiKey: "k", directory: directory)
         let inbox = try await client.device()
         await inbox.connect()
-        #expect(await eventually { let status = await inbox.status; return status.state == .offline && status.message != nil })
+        #expect(
+            await eventually {
+                let status = await inbox.status; return status.state == .offline && status.message != nil
+            })
         try await inbox.perform(.interest(name: "apple", on: true))
         #expect(try await inbox.interests() == ["apple"])
         #expect(try await inbox.outbox().count == 1)

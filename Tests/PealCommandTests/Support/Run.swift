@@ -90,7 +90,8 @@ final class HubProcess {
 
     func start() throws {
         process = Peal.process([
-            "hub", "--directory", directory.path, "--http-port", String(port), "--websocket-port", String(socketPort), "--json",
+            "hub", "--directory", directory.path, "--http-port", String(port), "--websocket-port", String(socketPort),
+            "--json",
         ])
         let output = Pipe()
         process.standardOutput = output
