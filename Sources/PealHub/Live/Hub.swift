@@ -57,6 +57,13 @@ actor Hub {
         fanOut()
     }
 
+    /// Lets go of the other parts, which hold this one too; last of all.
+    func detach() {
+        server = nil
+        committer = nil
+        logReader = nil
+    }
+
     /// Sessions that are open.
     var sessionCount: Int { sessions.count }
 
