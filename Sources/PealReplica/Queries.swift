@@ -17,7 +17,16 @@ final class Queries {
 
     func read<R>(_ body: () throws(SQLiteError) -> R) throws(ReplicaError) -> R {
         do throws(SQLiteError) {
-            return try connection.transaction(.deferred, body)
+            // Prepared once: a page is read too often to parse the words around it each time.
+            try connection.statement("BEGIN DEFERRED") { (begin) throws(SQLiteError) in try begin.run() }
+            do throws(SQLiteError) {
+                let result = try body()
+                try connection.statement("COMMIT") { (commit) throws(SQLiteError) in try commit.run() }
+                return result
+            } catch {
+                connection.rollback()
+                throw error
+            }
         } catch {
             throw ReplicaError(error)
         }
@@ -65,7 +74,7 @@ final class Queries {
         if driver == .unseen { query.seen = false }
         var sum: Int64 = 0
         for branch in Branch.all(query, driver: driver, frame) {
-            sum += try run("SELECT count(*)", branch, query, frame) { (row) throws(SQLiteError) in
+            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
                 try row.step() ? row.int64(0) : 0
             }
         }
@@ -111,10 +120,8 @@ final class Queries {
         // One more than is wanted shows whether there is a next page.
         var items: [DeliveredItem] = []
         for branch in Branch.all(query, driver: driver, frame) {
-            let tail = " AND position < ?6 ORDER BY position DESC LIMIT \(limit + 1)"
-            items += try run(
-                "SELECT \(Self.itemColumns)", branch, query, frame, tail: tail, before: after?.before
-            ) { (row) throws(SQLiteError) in
+            let shape = Shape(query, branch, frame, page: limit + 1)
+            items += try run(branch, shape, frame, before: after?.before) { (row) throws(SQLiteError) in
                 var found: [DeliveredItem] = []
                 while try row.step() { found.append(Self.item(row)) }
                 return found
@@ -140,27 +147,57 @@ final class Queries {
 
     // MARK: Running
 
-    private var prepared: [String: PreparedQuery] = [:]
+    /// What the text of a statement depends on.
+    private struct Shape: Hashable {
+        var query: DeliveredQuery
+        var branch: Branch.Kind
+        /// Which marks reach into the branch.
+        var read: Bool
+        var seen: Bool
+        var archived: Bool
+        /// The rows of a page; nil for a count.
+        var page: Int?
 
-    /// Runs `select` over one branch; the statement is prepared once for each text.
-    private func run<R>(
-        _ select: String, _ branch: Branch, _ query: DeliveredQuery, _ frame: Frame, tail: String = "",
-        before: Position? = nil, _ body: (borrowing Statement) throws(SQLiteError) -> R
-    ) throws(SQLiteError) -> R {
-        let sql = "\(select) FROM item \(branch.source) WHERE \(branch.condition)" + Filter.sql(query) + tail
-        if prepared[sql] == nil {
-            // Texts come from a handful of shapes; this many are never reached by an app.
-            if prepared.count >= 64 { prepared.removeAll() }
-            prepared[sql] = PreparedQuery(try connection.prepare(sql))
+        init(_ query: DeliveredQuery, _ branch: Branch, _ frame: Frame, page: Int?) {
+            self.query = query
+            self.branch = branch.kind
+            read = branch.above < frame.readUpTo
+            seen = branch.above < frame.seenUpTo
+            archived = branch.above < frame.archiveUpTo
+            self.page = page
         }
-        guard let statement = prepared[sql] else { preconditionFailure("it was put there above") }
-        defer { statement.reset() }
-        bindFrame(frame, statement.statement)
-        if !tail.isEmpty { statement.statement.bind(6, before ?? Position.max) }
-        statement.statement.bind(7, branch.above)
-        statement.statement.bind(8, branch.upTo)
-        Filter.bind(query, statement.statement)
-        return try body(statement.statement)
+    }
+
+    private var prepared: [Shape: PreparedQuery] = [:]
+
+    private func sql(_ shape: Shape, _ branch: Branch, _ frame: Frame) -> String {
+        let select = shape.page == nil ? "count(*)" : Self.itemColumns
+        let tail = shape.page.map { " AND position < ?6 ORDER BY position DESC LIMIT \($0)" } ?? ""
+        return "SELECT \(select) FROM item \(branch.source) WHERE \(branch.condition)"
+            + Filter.sql(shape.query, branch, frame) + tail
+    }
+
+    /// Runs a query over one branch; the statement is prepared once for each shape.
+    private func run<R>(
+        _ branch: Branch, _ shape: Shape, _ frame: Frame, before: Position? = nil,
+        _ body: (borrowing Statement) throws(SQLiteError) -> R
+    ) throws(SQLiteError) -> R {
+        let query: PreparedQuery
+        if let found = prepared[shape] {
+            query = found
+        } else {
+            query = PreparedQuery(try connection.prepare(sql(shape, branch, frame)))
+            // An app has a handful of queries; searches would pile up.
+            if prepared.count >= 64 { prepared.removeAll() }
+            prepared[shape] = query
+        }
+        defer { query.reset() }
+        bindFrame(frame, query.statement)
+        if shape.page != nil { query.statement.bind(6, before ?? Position.max) }
+        query.statement.bind(7, branch.above)
+        query.statement.bind(8, branch.upTo)
+        Filter.bind(shape.query, query.statement)
+        return try body(query.statement)
     }
 
     private func bindFrame(_ frame: Frame, _ statement: borrowing Statement) {
@@ -170,15 +207,12 @@ final class Queries {
         statement.bind(4, frame.now)
     }
 
-    /// The plan of a page's branches, for tests that hold a query to its index.
+    /// The plans of a page's branches, or of a count's, for tests that hold a query to its index.
     func plans(_ query: DeliveredQuery, count: Bool = false) throws(SQLiteError) -> [String] {
         let frame = try frame()
         var lines: [String] = []
         for branch in Branch.all(query, driver: Driver(query), frame) {
-            let select = count ? "SELECT count(*)" : "SELECT \(Self.itemColumns)"
-            let tail = count ? "" : " AND position < ?6 ORDER BY position DESC LIMIT 51"
-            lines += try connection.queryPlan(
-                "\(select) FROM item \(branch.source) WHERE \(branch.condition)" + Filter.sql(query) + tail)
+            lines += try connection.queryPlan(sql(Shape(query, branch, frame, page: count ? nil : 51), branch, frame))
         }
         return lines
     }

@@ -19,7 +19,8 @@ extension Replica {
         try write(.normal) { () throws(SQLiteError) in
             var state = try loadState()
             var stage = try Stage.load(connection)
-            if stage?.id != page.id {
+            // Only a first page carries the rest; its id, a position, may be one that another log has used.
+            if stage?.id != page.id || page.rest != nil {
                 try Stage.clear(connection)
                 stage = Stage(
                     id: page.id, firstAt: page.at, newestAt: page.at, newestChain: page.chain, after: page.after,

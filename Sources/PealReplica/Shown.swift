@@ -10,6 +10,10 @@ enum Shown {
         ELSE read_rank < coalesce((SELECT max(version) FROM mark WHERE kind = 'read' AND up_to >= position), 0) END
         """
     static let seen = "(coalesce(o_seen, seen) = 1 OR position <= ?2)"
+    /// The same above every mark of the kind: only what the partial indexes hold.
+    static let readAboveMarks = "coalesce(o_read, read)"
+    static let seenAboveMarks = "coalesce(o_seen, seen)"
+    static let archivedAboveMarks = "coalesce(o_archived, archived)"
     static let archived = """
         CASE WHEN o_archived IS NOT NULL THEN o_archived WHEN archived_rank = 0 THEN position <= ?3
         WHEN archived = 1 THEN 1
@@ -52,18 +56,40 @@ enum Driver: Equatable {
 
 /// One index range of a query; a query's branches go downwards by position and do not overlap.
 struct Branch {
-    /// What follows the table's name.
-    var source: String
-    /// The terms that the partial index wants; ?7 and ?8 are ``above`` and ``upTo``.
-    var condition: String
+    /// Where the rows come from. The raw value is what follows the table's name.
+    enum Kind: String {
+        case table = "NOT INDEXED"
+        case unread = "INDEXED BY item_unread"
+        case unseen = "INDEXED BY item_unseen"
+        case archived = "INDEXED BY item_archived"
+        case category = "INDEXED BY item_category"
+        case topic = "INDEXED BY item_topic"
+        case looseUnread = "INDEXED BY item_loose_unread"
+        case looseKept = "INDEXED BY item_loose_unarchived"
+    }
+
+    var kind: Kind
     /// Positions above this,
     var above: Position
     /// and at or below this.
     var upTo: Position
 
-    private static let range = "position > ?7 AND position <= ?8"
-    private static let looseUnread = "((read_rank > 0 AND read = 0) OR o_read IS 0)"
-    private static let looseKept = "((archived_rank > 0 AND archived = 0) OR o_archived IS 0)"
+    var source: String { kind.rawValue }
+
+    /// The terms that the partial index wants; ?7 and ?8 are ``above`` and ``upTo``.
+    var condition: String {
+        let range = "position > ?7 AND position <= ?8"
+        switch kind {
+        case .table: return range
+        case .unread: return range + " AND coalesce(o_read, read) = 0"
+        case .unseen: return range + " AND coalesce(o_seen, seen) = 0"
+        case .archived: return range + " AND coalesce(o_archived, archived) = 1"
+        case .category: return range + " AND category IS NOT NULL"
+        case .topic: return range + " AND topic IS NOT NULL"
+        case .looseUnread: return range + " AND ((read_rank > 0 AND read = 0) OR o_read IS 0)"
+        case .looseKept: return range + " AND ((archived_rank > 0 AND archived = 0) OR o_archived IS 0)"
+        }
+    }
 
     /// Which ranges can hold items of the query. The full conditions are in `Filter`; here stands what finds them fast.
     static func all(_ query: DeliveredQuery, driver: Driver, _ frame: Queries.Frame) -> [Branch] {
@@ -72,54 +98,38 @@ struct Branch {
         let kept = query.archived == false ? frame.archiveUpTo : 0
         // At or below a mark nothing is left but what stands against it; for `seen` nothing can.
         let bar = max(unread, kept)
-        var branches = [Branch(source: "", condition: range, above: max(bar, unseen), upTo: .max)]
+        let above = max(bar, unseen)
+        var branches: [Branch]
         switch driver {
-        case .unread:
-            branches[0].source = "INDEXED BY item_unread"
-            branches[0].condition += " AND coalesce(o_read, read) = 0"
-        case .unseen:
-            branches[0].source = "INDEXED BY item_unseen"
-            branches[0].condition += " AND coalesce(o_seen, seen) = 0"
-        case .archived: return archived(frame, above: max(bar, unseen), branches[0])
-        case .category:
-            branches[0].source = "INDEXED BY item_category"
-            branches[0].condition += " AND category IS NOT NULL"
-        case .topic:
-            branches[0].source = "INDEXED BY item_topic"
-            branches[0].condition += " AND topic IS NOT NULL"
-        case .kept, .table: branches[0].source = "NOT INDEXED"
+        case .unread: branches = [Branch(kind: .unread, above: above, upTo: .max)]
+        case .unseen: branches = [Branch(kind: .unseen, above: above, upTo: .max)]
+        case .category: branches = [Branch(kind: .category, above: above, upTo: .max)]
+        case .topic: branches = [Branch(kind: .topic, above: above, upTo: .max)]
+        case .kept, .table: branches = [Branch(kind: .table, above: above, upTo: .max)]
+        case .archived:
+            // Above the marks what was archived singly, from its index; at or below them almost everything.
+            let reach = max(above, frame.archiveUpTo)
+            branches = [Branch(kind: .archived, above: reach, upTo: .max)]
+            if reach > above { branches.append(Branch(kind: .table, above: above, upTo: reach)) }
         }
-        guard bar > unseen else { return branches }
-        let isRead = unread >= kept
-        branches.append(
-            Branch(
-                source: "INDEXED BY \(isRead ? "item_loose_unread" : "item_loose_unarchived")",
-                condition: range + " AND \(isRead ? looseUnread : looseKept)", above: unseen, upTo: bar))
+        if bar > unseen {
+            branches.append(Branch(kind: unread >= kept ? .looseUnread : .looseKept, above: unseen, upTo: bar))
+        }
         return branches
-    }
-
-    /// Above the marks what was archived singly, from its index; at or below them almost everything.
-    private static func archived(_ frame: Queries.Frame, above: Position, _ template: Branch) -> [Branch] {
-        var upper = template
-        upper.source = "INDEXED BY item_archived"
-        upper.condition += " AND coalesce(o_archived, archived) = 1"
-        upper.above = max(above, frame.archiveUpTo)
-        guard frame.archiveUpTo > above else { return [upper] }
-        var lower = template
-        lower.source = "NOT INDEXED"
-        lower.above = above
-        lower.upTo = frame.archiveUpTo
-        return [upper, lower]
     }
 }
 
 /// The whole of a query's conditions, whichever index leads.
 enum Filter {
-    static func sql(_ query: DeliveredQuery) -> String {
+    static func sql(_ query: DeliveredQuery, _ branch: Branch, _ frame: Queries.Frame) -> String {
         var sql = " AND silent = 0 AND o_deleted IS NULL AND (expires IS NULL OR expires > ?4)"
-        if let read = query.read { sql += " AND \(Shown.read) = \(read ? 1 : 0)" }
-        if let seen = query.seen { sql += " AND \(Shown.seen) = \(seen ? 1 : 0)" }
-        if let archived = query.archived { sql += " AND \(Shown.archived) = \(archived ? 1 : 0)" }
+        func shown(_ wanted: Bool?, _ general: String, _ aboveMarks: String, _ upTo: Position) {
+            guard let wanted else { return }
+            sql += " AND \(branch.above >= upTo ? aboveMarks : general) = \(wanted ? 1 : 0)"
+        }
+        shown(query.read, Shown.read, Shown.readAboveMarks, frame.readUpTo)
+        shown(query.seen, Shown.seen, Shown.seenAboveMarks, frame.seenUpTo)
+        shown(query.archived, Shown.archived, Shown.archivedAboveMarks, frame.archiveUpTo)
         if query.type != nil { sql += " AND type = ?9" }
         if query.since != nil { sql += " AND time >= ?10" }
         if query.until != nil { sql += " AND time < ?11" }

@@ -102,7 +102,9 @@ private struct Life {
         var state = hub.states[Int(cursor)]
         let now = max(clock.wall + (try replica.inspect().clockOffset ?? 0), try replica.view().time, hub.synced)
         for item in try replica.outbox() where item.state != .dead {
-            guard let row = try replica.read({ () throws(SQLiteError) in try replica.row(item.id) }), let operation = item.operation else {
+            guard let row = try replica.read({ () throws(SQLiteError) in try replica.row(item.id) }),
+                let operation = item.operation
+            else {
                 continue
             }
             let offset = try replica.inspect().clockOffset
@@ -120,7 +122,8 @@ extension TestHub {
 }
 
 @Suite struct FoldAgreement {
-    @Test(arguments: 0..<60) func `what is shown is the fold of the log with the pending acts over it`(seed: Int) throws {
+    @Test(arguments: 0..<60) func `what is shown is the fold of the log with the pending acts over it`(seed: Int) throws
+    {
         var life = try Life(seed: UInt64(seed))
         for step in 0..<120 {
             try life.step()
