@@ -122,7 +122,8 @@ extension TestHub {
 }
 
 @Suite struct FoldAgreement {
-    @Test(arguments: 0..<40) func `what is shown is the fold of the log with the pending acts over it`(seed: Int) throws
+    @Test(arguments: seeds(40)) func `what is shown is the fold of the log with the pending acts over it`(seed: Int)
+        throws
     {
         var life = try Life(seed: UInt64(seed))
         for step in 0..<120 {
