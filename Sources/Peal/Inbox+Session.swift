@@ -171,7 +171,8 @@ extension Inbox {
 
     private func report(_ swap: SwapReport?) {
         guard let swap, swap.unexplainedCount > 0 else { return }
-        configuration.log("a snapshot differed from this replica in \(swap.unexplainedCount) places that no entry explains")
+        configuration.log(
+            "a snapshot differed from this replica in \(swap.unexplainedCount) places that no entry explains")
         for sentence in swap.unexplained { configuration.log(sentence) }
     }
 

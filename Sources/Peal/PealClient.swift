@@ -46,7 +46,9 @@ public final class PealClient: Sendable {
     ///   - email: the user's address; at least one of the two is given.
     ///   - hmac: base64(HMAC-SHA256(secret, external id, else the lower-case email)), where the project wants it.
     /// - Throws: ``PealError``: `invalid`, `file`.
-    public func user(externalID: String? = nil, email: String? = nil, hmac: String? = nil) async throws(PealError) -> Inbox {
+    public func user(externalID: String? = nil, email: String? = nil, hmac: String? = nil) async throws(PealError)
+        -> Inbox
+    {
         let externalID = externalID.flatMap { $0.isEmpty ? nil : $0 }
         let email = email.flatMap { $0.isEmpty ? nil : $0.lowercased() }
         guard externalID != nil || email != nil else {

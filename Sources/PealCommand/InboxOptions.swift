@@ -6,14 +6,22 @@ import PealReplica
 /// The options that every command with an inbox has, and what they open.
 enum InboxOptions {
     static let all: [Option] = [
-        Option(name: "hub", value: "URL", help: "the hub's publishing side (http://127.0.0.1:8080)", environment: "PEAL_HUB"),
+        Option(
+            name: "hub", value: "URL", help: "the hub's publishing side (http://127.0.0.1:8080)",
+            environment: "PEAL_HUB"),
         Option(name: "key", value: "KEY", help: "the project's API key, or its instance id", environment: "PEAL_KEY"),
         Option(name: "user", value: "ID", help: "a user's inbox, by external id", environment: "PEAL_USER"),
         Option(name: "email", value: "ADDRESS", help: "a user's inbox, by email", environment: "PEAL_EMAIL"),
         Option(name: "device", value: nil, help: "this device's own inbox, of its interests"),
-        Option(name: "hmac", value: "CODE", help: "what proves the user, where the project wants it", environment: "PEAL_HMAC"),
-        Option(name: "directory", value: "DIR", help: "where the replicas lie (~/.local/share/peal)", environment: "PEAL_DIRECTORY"),
-        Option(name: "ca", value: "FILE", help: "certificate authorities (PEM) in place of the system's", environment: "PEAL_CA"),
+        Option(
+            name: "hmac", value: "CODE", help: "what proves the user, where the project wants it",
+            environment: "PEAL_HMAC"),
+        Option(
+            name: "directory", value: "DIR", help: "where the replicas lie (~/.local/share/peal)",
+            environment: "PEAL_DIRECTORY"),
+        Option(
+            name: "ca", value: "FILE", help: "certificate authorities (PEM) in place of the system's",
+            environment: "PEAL_CA"),
         Option(name: "timeout", value: "SECONDS", help: "how long to wait for the hub (5)"),
         Option(name: "offline", value: nil, help: "do not connect; what is done is sent later"),
         Option(name: "json", value: nil, help: "JSON, one object a line"),
@@ -22,7 +30,8 @@ enum InboxOptions {
 
     /// Opens the inbox that the options name; nothing is connected yet.
     static func open(_ arguments: Arguments, device: Bool = false) async throws -> Inbox {
-        let key = try arguments.required("key", "Give --key KEY, or set PEAL_KEY; `peal hub` printed it at its first start.")
+        let key = try arguments.required(
+            "key", "Give --key KEY, or set PEAL_KEY; `peal hub` printed it at its first start.")
         let verbose = arguments.has("verbose")
         let client = try PealClient(
             hub: arguments.value("hub") ?? "http://127.0.0.1:8080", apiKey: key, directory: directory(arguments),

@@ -73,33 +73,69 @@ public final class HubServer: Sendable {
 
     /// Opens the store and listens. Blocks until both listeners take connections.
     ///
-    /// - Throws: ``HubError``: the file cannot be opened, is none of a hub's or is newer; a port is taken.
+    /// - Throws: ``HubError``: the file cannot be opened, is none of a hub's or is newer; a port is taken. Nothing stays open.
     public init(_ configuration: HubConfiguration) throws(HubError) {
         let clock: @Sendable () -> Milliseconds = { Self.now() }
-        let store = try Self.guarded("the store") { try SQLiteHubStore(path: configuration.databasePath) }
-        project = try Self.guarded("the store") {
-            try Self.firstProject(store, requiresHMAC: configuration.requiresHMAC, now: clock())
-        }
-        let projects = try Self.guarded("the store") { try Projects(Self.allProjects(store)) }
-        let logReader = try Self.guarded("the store") { try store.makeReader() }
-
+        let opened = try Self.open(configuration, now: clock())
+        project = opened.project
         let service = try Self.guarded("the device side") { try WebSocketService(name: "peal-hub") }
         let hub = Hub(service: service, clock: clock, log: configuration.log)
+        nonisolated(unsafe) let store = opened.store
         let writer = ConnectionExecutor(name: "peal-commit")
-        nonisolated(unsafe) let shared = store
-        committer = Committer(store: shared, executor: writer) { completions, appended in
+        let committer = Committer(store: store, executor: writer) { completions, appended in
             service.post {
                 for completion in completions { completion() }
                 hub.assumeIsolated { $0.committed(appended) }
             }
         }
-        closeStore = { try? shared.close() }
-        reader = LogReader(reader: logReader, executor: ConnectionExecutor(name: "peal-read"))
-        writerThread = writer
+        let logs = LogReader(reader: opened.reader, executor: ConnectionExecutor(name: "peal-read"))
+        let closeStore: @Sendable () -> Void = { try? store.close() }
+        let core = HubCore(
+            committer: committer, reader: logs, hub: hub, projects: opened.projects, clock: clock,
+            log: configuration.log)
+        service.start()
+        service.post { hub.assumeIsolated { $0.attach(committer: committer, logReader: logs) } }
+        do throws(HubError) {
+            let server = try Self.listen(configuration, service: service, hub: hub)
+            service.post { hub.assumeIsolated { $0.start(server) } }
+            http = try Self.guarded("the publishing side") {
+                try Self.listen(configuration, core: core, webSocketPort: server.boundPort)
+            }
+            webSocketPort = server.boundPort
+        } catch {
+            Self.end(service: service, reader: logs, writer: writer, closeStore: closeStore)
+            throw error
+        }
+        httpPort = http.boundPort
         self.service = service
         self.hub = hub
+        self.committer = committer
+        self.closeStore = closeStore
+        reader = logs
+        writerThread = writer
+    }
 
-        service.start()
+    /// What a hub has of its file.
+    private struct Opened {
+        var store: SQLiteHubStore
+        var reader: any HubReader
+        var project: HubProject
+        var projects: Projects
+    }
+
+    private static func open(_ configuration: HubConfiguration, now: Milliseconds) throws(HubError) -> Opened {
+        try guarded("the store \(configuration.databasePath)") { () throws(HubStoreError) in
+            let store = try SQLiteHubStore(path: configuration.databasePath)
+            let project = try firstProject(store, requiresHMAC: configuration.requiresHMAC, now: now)
+            return Opened(
+                store: store, reader: try store.makeReader(), project: project,
+                projects: Projects(try allProjects(store)))
+        }
+    }
+
+    private static func listen(
+        _ configuration: HubConfiguration, service: WebSocketService, hub: Hub
+    ) throws(HubError) -> WebSocketServer {
         var sockets = WebSocketServerConfiguration(subprotocol: wireSubprotocol)
         sockets.host = configuration.host
         sockets.port = configuration.webSocketPort
@@ -108,24 +144,8 @@ public final class HubServer: Sendable {
         sockets.hangupSeconds = Int(Limits.heartbeatSeconds) * 3 / 2
         sockets.certificatePath = configuration.certificatePath
         sockets.keyPath = configuration.keyPath
-        let listener = HubListener(hub)
-        let server = try Self.guarded("the device side") {
-            try WebSocketServer(service: service, configuration: sockets, handler: listener)
-        }
-        webSocketPort = server.boundPort
-        let core = HubCore(
-            committer: committer, reader: reader, hub: hub, projects: projects, clock: clock, log: configuration.log)
-        http = try Self.guarded("the publishing side") {
-            try Self.listen(configuration, core: core, webSocketPort: server.boundPort)
-        }
-        httpPort = http.boundPort
-        let committer = committer
-        let logs = reader
-        service.post {
-            hub.assumeIsolated { hub in
-                hub.attach(server: server, committer: committer, logReader: logs)
-                hub.start()
-            }
+        return try guarded("the device side") {
+            try WebSocketServer(service: service, configuration: sockets, handler: HubListener(hub))
         }
     }
 
@@ -192,10 +212,18 @@ public final class HubServer: Sendable {
             self.committer.stop { done.open() }
         }
         done.wait()
+        Self.end(service: service, reader: reader, writer: writerThread, closeStore: closeStore)
+    }
+
+    /// Closes the sockets, then the file, and ends the threads.
+    private static func end(
+        service: WebSocketService, reader: LogReader, writer: ConnectionExecutor,
+        closeStore: @escaping @Sendable () -> Void
+    ) {
         service.stop()
         reader.stop()
-        writerThread.post { self.closeStore() }
-        writerThread.stop()
+        writer.post(closeStore)
+        writer.stop()
     }
 }
 

@@ -2,6 +2,9 @@ internal import CPealWebSocket
 
 /// The bytes of one message that is being put together for a socket. Reused: warm, a message costs no allocation.
 public struct MessageBuffer: ~Copyable {
+    /// What one that had to grow shrinks to again.
+    private static let kept = 512 * 1024
+
     private var base: UnsafeMutableRawPointer
     private var capacity: Int
     /// Bytes that were appended.
@@ -18,7 +21,7 @@ public struct MessageBuffer: ~Copyable {
     /// Appends bytes.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
-        if count + bytes.count > capacity { grow(to: count + bytes.count) }
+        if count + bytes.count > capacity { resize(to: max(capacity * 2, count + bytes.count)) }
         (base + padding + count).copyMemory(from: start, byteCount: bytes.count)
         count += bytes.count
     }
@@ -33,9 +36,12 @@ public struct MessageBuffer: ~Copyable {
         bytes.withUnsafeBytes { append($0) }
     }
 
-    private mutating func grow(to needed: Int) {
-        var size = capacity
-        while size < needed { size *= 2 }
+    /// Appends the UTF-8 of a literal.
+    public mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func resize(to size: Int) {
         let grown = UnsafeMutableRawPointer.allocate(byteCount: size + padding, alignment: 16)
         (grown + padding).copyMemory(from: base + padding, byteCount: count)
         base.deallocate()
@@ -43,7 +49,10 @@ public struct MessageBuffer: ~Copyable {
         capacity = size
     }
 
-    mutating func clear() { count = 0 }
+    mutating func clear() {
+        count = 0
+        if capacity > Self.kept { resize(to: 4_096) }
+    }
 
     /// Sends what was appended; false where the connection is lost.
     mutating func write(to connection: OpaquePointer) -> Bool {

@@ -1,15 +1,20 @@
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 /// The parts of a WebSocket URL (RFC 6455 section 3).
-struct WebSocketTarget: Sendable {
-    var isSecure: Bool
+struct WebSocketTarget: Sendable, Equatable {
+    /// What fits libwebsockets' own buffers.
+    private static let maximumHost = 100
+    private static let maximumPath = 2_000
+
+    var isSecure = false
+    /// A name or an address, IPv6 without brackets.
     var host: String
     var port: Int
-    var path: String
+    var path = "/"
 
     /// - Throws: ``WebSocketError``: `url`.
     init(_ url: String) throws(WebSocketError) {
@@ -18,77 +23,71 @@ struct WebSocketTarget: Sendable {
             isSecure = true
             rest = rest.dropFirst(6)
         } else if rest.hasPrefix("ws://") {
-            isSecure = false
             rest = rest.dropFirst(5)
         } else {
             throw WebSocketError(.url, "a WebSocket URL begins with ws:// or wss://")
         }
         let slash = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
-        let authority = rest[..<slash]
-        path = slash == rest.endIndex ? "/" : String(rest[slash...])
+        (host, port) = try Self.parts(of: rest[..<slash], defaultPort: isSecure ? 443 : 80)
+        if slash != rest.endIndex { path = String(rest[slash...]) }
         if path.hasPrefix("?") { path = "/" + path }
+        guard path.utf8.count <= Self.maximumPath, path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }) else {
+            throw WebSocketError(.url, "the path of a WebSocket URL is up to 2000 printable ASCII characters without #")
+        }
+    }
+
+    /// The parts of an HTTP proxy's `host:port`.
+    ///
+    /// - Throws: ``WebSocketError``: `url`.
+    init(proxy: String) throws(WebSocketError) {
+        (host, port) = try Self.parts(of: proxy[...], defaultPort: 0)
+        if port == 0 { throw WebSocketError(.url, "a proxy is host:port") }
+    }
+
+    private static func parts(of authority: Substring, defaultPort: Int) throws(WebSocketError) -> (String, Int) {
         var name = authority
-        port = isSecure ? 443 : 80
+        var port = defaultPort
         if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
-            guard let number = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(number) else {
-                throw WebSocketError(.url, "the port of a WebSocket URL is 1 to 65535")
-            }
+            let digits = authority[authority.index(after: colon)...]
+            guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
+                (1...65_535).contains(number)
+            else { throw WebSocketError(.url, "a port is 1 to 65535") }
             port = number
             name = authority[..<colon]
         }
-        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
-        guard !name.isEmpty, !name.contains("@"), !name.contains(where: { $0.isWhitespace || $0.isNewline }),
-            !path.contains(where: { $0.isWhitespace || $0.isNewline || $0 == "#" })
-        else { throw WebSocketError(.url, "a WebSocket URL is ws[s]://host[:port]/path") }
-        host = String(name)
-    }
-
-    /// An address, or a name that every machine knows.
-    var needsNoLookup: Bool {
-        if host == "localhost" { return true }
-        var four = in_addr()
-        var six = in6_addr()
-        return inet_pton(AF_INET, host, &four) == 1 || inet_pton(AF_INET6, host, &six) == 1
-    }
-}
-
-/// Looks names up on threads of their own, because getaddrinfo blocks.
-enum Resolver {
-    private final class Question {
-        let host: String
-        let answer: @Sendable (String?) -> Void
-        init(_ host: String, _ answer: @escaping @Sendable (String?) -> Void) {
-            self.host = host
-            self.answer = answer
-        }
-    }
-
-    /// Answers the first address of a name, or nil, on a thread that ends then.
-    static func resolve(_ host: String, _ answer: @escaping @Sendable (String?) -> Void) {
-        var thread = pthread_t()
-        let question = Unmanaged.passRetained(Question(host, answer))
-        let result = pthread_create(&thread, nil, { context in
-            let question = Unmanaged<Question>.fromOpaque(context!).takeRetainedValue()
-            question.answer(Resolver.address(of: question.host))
-            return nil
-        }, question.toOpaque())
-        if result == 0 {
-            pthread_detach(thread)
+        if name.hasPrefix("["), name.hasSuffix("]") {
+            name = name.dropFirst().dropLast()
+            var six = in6_addr()
+            guard inet_pton(AF_INET6, String(name), &six) == 1 else {
+                throw WebSocketError(.url, "only an IPv6 address stands in brackets")
+            }
         } else {
-            question.takeRetainedValue().answer(nil)
+            let allowed = name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x2D || byte == 0x2E
+                    || byte == 0x5F
+            }
+            guard allowed, !name.isEmpty, name.utf8.count <= maximumHost else {
+                throw WebSocketError(.url, "a host is a name in ASCII or an IP address")
+            }
         }
+        return (String(name), port)
     }
 
-    private static func address(of host: String) -> String? {
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, nil, &hints, &list) == 0, let first = list else { return nil }
-        defer { freeaddrinfo(list) }
-        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-        guard getnameinfo(
-            first.pointee.ai_addr, first.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
-        else { return nil }
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    /// The address, where no name has to be looked up.
+    var literal: String? {
+        if host == "localhost" { return "127.0.0.1" }
+        var four = in_addr()
+        return host.contains(":") || inet_pton(AF_INET, host, &four) == 1 ? host : nil
+    }
+
+    /// As the Host header has it.
+    var hostHeader: String {
+        if port == (isSecure ? 443 : 80) { return host.contains(":") ? "[\(host)]" : host }
+        return Self.authority(host: host, port: port)
+    }
+
+    /// Host and port in one.
+    static func authority(host: String, port: Int) -> String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }

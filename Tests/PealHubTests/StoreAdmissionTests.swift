@@ -199,7 +199,8 @@ import Testing
         }
         let two = ReplicaID(high: 0, low: 2)
         #expect(try admit(one, 2, first.welcome.nonce, Proof()) == .refused(.unauthorized))
-        #expect(try admit(one, 2, first.welcome.nonce, Proof(secret: String(secret.reversed()))) == .refused(.unauthorized))
+        #expect(
+            try admit(one, 2, first.welcome.nonce, Proof(secret: String(secret.reversed()))) == .refused(.unauthorized))
         #expect(try admit(two, 1, "", Proof(secret: secret)) == .refused(.unauthorized))
         guard case .admitted(let same) = try admit(one, 2, first.welcome.nonce, Proof(secret: secret)) else {
             throw Unexpected("the right secret was refused")

@@ -27,8 +27,9 @@ import Testing
         #expect(try hub.entries(inbox).map(\.position) == [1, 2, 3, 4])
         #expect(try hub.entries(inbox, after: 2).map(\.position) == [3, 4])
         var chain: UInt64 = 0
+        var hasher = SHA256Hasher()
         for entry in try hub.entries(inbox) {
-            chain = LogChain.next(chain, entry.bytes)
+            chain = hasher.link(after: chain, entry: entry.bytes[...])
             #expect(try hub.reader.chain(of: inbox, at: entry.position) == chain)
         }
         let limited = try hub.reader.entries(of: inbox, after: 0, maxCount: 3, maxBytes: .max)

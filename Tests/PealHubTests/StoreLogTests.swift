@@ -15,19 +15,15 @@ import Testing
         let entries = try hub.entries(anna.inbox)
         #expect(entries.map(\.position) == [1, 2, 3])
         var chain: UInt64 = 0
+        var hasher = SHA256Hasher()
         for entry in entries {
-            chain = LogChain.next(chain, entry.bytes)
+            chain = hasher.link(after: chain, entry: entry.bytes[...])
             #expect(entry.chain == chain)
             #expect(try hub.reader.chain(of: anna.inbox, at: entry.position) == chain)
         }
         #expect(try hub.reader.chain(of: anna.inbox, at: 0) == 0)
         #expect(try hub.reader.chain(of: anna.inbox, at: 4) == nil)
         #expect(try hub.reader.log(of: anna.inbox).head == 3)
-    }
-
-    @Test func `a chain value is the first eight bytes of SHA-256`() {
-        // printf '\0\0\0\0\0\0\0\0{}' | sha256sum
-        #expect(Hex64.text(LogChain.next(0, Array("{}".utf8))) == "9bf2cdb8cad05b13")
     }
 
     @Test(arguments: StoreKind.all)

@@ -53,7 +53,8 @@ import Testing
         let request = PublishRequest(
             project: hub.project.key, name: "pubid-1", body: ItemBody(title: "t", sent: hub.now),
             recipients: [
-                .init(identity: UserIdentity(externalID: "anna", email: "Anna@Example.com"),
+                .init(
+                    identity: UserIdentity(externalID: "anna", email: "Anna@Example.com"),
                     profile: UserProfile(firstName: "Anna")),
                 .init(identity: UserIdentity(email: "anna@example.COM"), profile: UserProfile(lastName: "Berg")),
             ])
@@ -113,7 +114,8 @@ import Testing
             try current.store.begin()
             _ = try current.store.fanOut(limit: 500, now: hub.now)
             current = try current.crashed()
-            let chunk = try current.commit { (store) throws(HubStoreError) in try store.fanOut(limit: 500, now: hub.now) }
+            let chunk = try current.commit { (store) throws(HubStoreError) in try store.fanOut(limit: 500, now: hub.now)
+            }
             guard let chunk else { break }
             #expect(chunk.count <= 500)
             rounds += 1

@@ -12,14 +12,18 @@ enum HubCommand {
             with Ctrl-C or SIGTERM: devices are told to come back later, and what was accepted is durable.
             """,
         options: [
-            Option(name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY"),
+            Option(
+                name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)",
+                environment: "PEAL_HUB_DIRECTORY"),
             Option(name: "host", value: "ADDRESS", help: "the address of both listeners (127.0.0.1)"),
             Option(name: "http-port", value: "PORT", help: "the publishing side; 0 for any (8080)"),
             Option(name: "websocket-port", value: "PORT", help: "the device side; 0 for any (8081)"),
             Option(name: "websocket-url", value: "URL", help: "the device side as devices see it, behind a proxy"),
             Option(name: "tls-cert", value: "FILE", help: "certificate chain (PEM) for both listeners"),
             Option(name: "tls-key", value: "FILE", help: "private key (PEM)"),
-            Option(name: "require-hmac", value: nil, help: "the project that the first start makes wants users to prove themselves"),
+            Option(
+                name: "require-hmac", value: nil,
+                help: "the project that the first start makes wants users to prove themselves"),
             Option(name: "insecure", value: nil, help: "listen without TLS on an address that others can reach"),
             Option(name: "json", value: nil, help: "JSON, one object a line"),
         ],
@@ -63,7 +67,8 @@ enum HubCommand {
         let isLoopback = configuration.host.hasPrefix("127.") || ["localhost", "::1"].contains(configuration.host)
         guard isLoopback || configuration.certificatePath != nil || arguments.has("insecure") else {
             throw CommandError(
-                code: .usage, message: "Without TLS a hub listens on loopback only: secrets would cross the network in clear.",
+                code: .usage,
+                message: "Without TLS a hub listens on loopback only: secrets would cross the network in clear.",
                 hint: "Give --tls-cert and --tls-key, or --insecure where a proxy in front does TLS.")
         }
     }

@@ -19,7 +19,9 @@ enum InboxCommand {
             Option(name: "type", value: "TYPE", help: "only this type"),
             Option(name: "category", value: "SLUG", help: "only these categories", repeats: true),
             Option(name: "topic", value: "TOPIC", help: "only these topics", repeats: true),
-            Option(name: "since", value: "TIME", help: "delivered at or after: 2026-01-31, 2026-01-31T18:00, or milliseconds"),
+            Option(
+                name: "since", value: "TIME",
+                help: "delivered at or after: 2026-01-31, 2026-01-31T18:00, or milliseconds"),
             Option(name: "until", value: "TIME", help: "delivered before"),
             Option(name: "search", value: "TEXT", help: "only those with this text in title or content"),
             Option(name: "limit", short: "n", value: "N", help: "items at most (50)"),

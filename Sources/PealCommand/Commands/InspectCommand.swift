@@ -30,7 +30,10 @@ enum InspectCommand {
             ("file", found.path), ("version", String(found.version)), ("identity", Output.safe(found.identity)),
             ("project", Output.safe(found.project)), ("inbox", found.inbox ?? "not bound yet"),
             ("replica", found.replica.description),
-            ("cursor", "position \(found.cursor.position), epoch \(found.cursor.epoch.map(Hex64.text) ?? "none"), chain \(Hex64.text(found.cursor.chain))"),
+            (
+                "cursor",
+                "position \(found.cursor.position), epoch \(found.cursor.epoch.map(Hex64.text) ?? "none"), chain \(Hex64.text(found.cursor.chain))"
+            ),
             ("attempt", String(found.attempt)), ("next n", String(found.nextN)), ("items", String(found.items)),
             ("listed", "\(found.counts.total), \(found.counts.unread) unread, \(found.counts.unseen) unseen"),
             ("marks", String(found.marks)),

@@ -19,7 +19,8 @@ enum OutboxCommand {
         }
         if rows.isEmpty { Output.line("The outbox is empty") }
         for row in rows {
-            var line = Output.fit("\(row.state)", 7) + Output.time(row.acted) + "  " + (row.operation?.name ?? "unknown")
+            var line =
+                Output.fit("\(row.state)", 7) + Output.time(row.acted) + "  " + (row.operation?.name ?? "unknown")
             if let operation = row.operation, !operation.items.isEmpty { line += " of \(operation.items.count)" }
             if let outcome = row.outcome { line += "  \(outcome.code.rawValue): \(Output.safe(outcome.reason ?? ""))" }
             Output.line(line)

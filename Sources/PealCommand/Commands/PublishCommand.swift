@@ -6,9 +6,13 @@ enum PublishCommand {
     static let command = Command(
         name: "publish", summary: "publish a notification to interests or users",
         options: [
-            Option(name: "hub", value: "URL", help: "the hub's publishing side (http://127.0.0.1:8080)", environment: "PEAL_HUB"),
+            Option(
+                name: "hub", value: "URL", help: "the hub's publishing side (http://127.0.0.1:8080)",
+                environment: "PEAL_HUB"),
             Option(name: "instance", value: "ID", help: "the project's instance id", environment: "PEAL_INSTANCE"),
-            Option(name: "secret", value: "SECRET", help: "the project's secret; better in the environment", environment: "PEAL_SECRET"),
+            Option(
+                name: "secret", value: "SECRET", help: "the project's secret; better in the environment",
+                environment: "PEAL_SECRET"),
             Option(name: "interest", value: "NAME", help: "devices that have this interest", repeats: true),
             Option(name: "user", value: "ID", help: "a user, by external id", repeats: true),
             Option(name: "title", value: "TEXT", help: "the title, up to 255 characters"),

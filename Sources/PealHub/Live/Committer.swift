@@ -23,9 +23,15 @@ final class Committer: @unchecked Sendable {
 
     private struct Job {
         var weight: Int
-        /// Runs inside the transaction; gives what follows once it is durable, or has failed.
-        var run: @Sendable (any HubStore) -> (completion: @Sendable (HubStoreError?) -> Void, appended: [Appended])
+        /// Runs inside the transaction; gives what follows once it is durable, or has failed. Throws where the whole
+        /// transaction is lost.
+        var run: @Sendable (any HubStore) throws(HubStoreError) -> Done
         var refuse: @Sendable (HubStoreError) -> Void
+    }
+
+    private struct Done {
+        var completion: @Sendable (HubStoreError?) -> Void
+        var appended: [Appended] = []
     }
 
     private struct Waiting {
@@ -59,15 +65,16 @@ final class Committer: @unchecked Sendable {
     ) {
         let job = Job(
             weight: weight,
-            run: { store in
+            run: { (store) throws(HubStoreError) in
                 do throws(HubStoreError) {
                     let committed = try store.savepoint { () throws(HubStoreError) in try work(store) }
-                    return (
-                        { error in completion(error.map(Result.failure) ?? .success(committed.value)) },
-                        committed.appended
-                    )
+                    return Done(
+                        completion: { error in completion(error.map(Result.failure) ?? .success(committed.value)) },
+                        appended: committed.appended)
                 } catch {
-                    return ({ failure in completion(.failure(failure ?? error)) }, [])
+                    // The transaction may be gone: a savepoint of the next job would be one of its own.
+                    if error.abortsCommit { throw error }
+                    return Done(completion: { failure in completion(.failure(failure ?? error)) })
                 }
             },
             refuse: { error in completion(.failure(error)) })
@@ -117,27 +124,18 @@ final class Committer: @unchecked Sendable {
     }
 
     private func commit(_ jobs: [Job]) {
-        var completions: [@Sendable (HubStoreError?) -> Void] = []
-        var appended: [Appended] = []
-        var failure: HubStoreError?
+        var done: [Done] = []
         do throws(HubStoreError) {
             try store.begin()
-            for job in jobs {
-                let (completion, entries) = job.run(store)
-                completions.append(completion)
-                appended += entries
-            }
+            for job in jobs { done.append(try job.run(store)) }
             try store.commit()
         } catch {
-            failure = error
             store.rollback()
-        }
-        if completions.isEmpty, let failure {
+            let failure = error
             deliver(jobs.map { job in { job.refuse(failure) } }, [])
             return
         }
-        let error = failure
-        deliver(completions.map { completion in { completion(error) } }, error == nil ? appended : [])
+        deliver(done.map { done in { done.completion(nil) } }, done.flatMap(\.appended))
     }
 
     /// Refuses what comes from now on and runs `done` on the store's executor after what waits is committed.

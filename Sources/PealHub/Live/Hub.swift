@@ -29,7 +29,7 @@ actor Hub {
     private var fanningOut = false
     private var draining = false
 
-    /// A hub that is not connected to anything yet; ``attach(server:committer:logReader:)`` follows.
+    /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
     init(
         service: WebSocketService, clock: @escaping @Sendable () -> Milliseconds,
         log: @escaping @Sendable (String) -> Void
@@ -39,15 +39,17 @@ actor Hub {
         self.log = log
     }
 
-    /// Connects the parts and takes up what an earlier run left undone.
-    func attach(server: WebSocketServer?, committer: Committer, logReader: LogReader) {
-        if let server { self.server = server }
+    /// Connects the store's two sides; before anything listens.
+    func attach(committer: Committer, logReader: LogReader) {
         self.committer = committer
         self.logReader = logReader
     }
 
-    /// Starts the clock, and goes on with wide publishes that a crash cut short.
-    func start() {
+    /// Takes the listener, whose first sockets may be open already, starts the clock, and goes on with wide publishes that a
+    /// crash cut short.
+    func start(_ server: WebSocketServer) {
+        self.server = server
+        for id in connections.keys { server.requestWrite(id) }
         scheduleTick()
         fanOut()
     }
@@ -126,7 +128,8 @@ actor Hub {
     ) {
         switch result {
         case .success(.admitted(let admitted)):
-            if let old = admitted.replaced.flatMap({ sessions[$0] }), let other = connections[old], old != connection.id {
+            if let old = admitted.replaced.flatMap({ sessions[$0] }), let other = connections[old], old != connection.id
+            {
                 leave(other)
                 perform(other.session.denied(.replaced, "a newer session of this replica"), other)
             }

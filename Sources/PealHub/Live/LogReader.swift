@@ -48,8 +48,9 @@ final class LogReader: @unchecked Sendable {
                 let log = try reader.log(of: inbox)
                 var id = UInt64(log.head)
                 var below: Position?
-                if let asked = request.id, let after = request.after, let at = request.at, let chain = request.chain,
-                    Position(asked) >= log.floor, Position(asked) <= log.head,
+                // The id is the replica's word: any 64 bits.
+                if let asked = request.id, let first = Position(exactly: asked), let after = request.after,
+                    let at = request.at, let chain = request.chain, first >= log.floor, first <= log.head,
                     try reader.chain(of: inbox, at: at) == chain
                 {
                     id = asked

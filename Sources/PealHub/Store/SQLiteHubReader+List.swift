@@ -128,7 +128,7 @@ extension ListQuery {
     /// Whether the page has begun at the so-manieth match.
     fileprivate func isPast(_ found: WalkedItem, number: Int) -> Bool {
         switch start {
-        case .page(let page): number > (max(page, 1) - 1).multipliedReportingOverflow(by: perPage).partialValue
+        case .page(let page): (number - 1) / perPage >= page - 1
         case .below(let position): found.item.state.position < position
         }
     }

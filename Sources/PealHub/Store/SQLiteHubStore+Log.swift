@@ -39,7 +39,7 @@ final class LogQueries {
         release = try database.query("RELEASE request")
         undo = try database.query("ROLLBACK TO request")
         watermark = try database.query(
-            "SELECT indexed_seq, (SELECT seq FROM entry ORDER BY seq DESC LIMIT 1) FROM meta WHERE id = 1")
+            "SELECT indexed_seq, (SELECT max(seq) FROM entry) FROM meta WHERE id = 1")
         setWatermark = try database.query("UPDATE meta SET indexed_seq = ?1 WHERE id = 1")
         recover = try database.query(
             """
@@ -66,7 +66,7 @@ extension SQLiteHubStore {
     ) throws(HubStoreError) -> Appended {
         let seq = nextSeq
         let position = tail.head + 1
-        let chain = LogChain.next(tail.chain, bytes)
+        let chain = hasher.link(after: tail.chain, entry: bytes[...])
         try logQueries.insertEntry.run(seq, tail.inbox.row, position, publish, salt, time, chain, bytes)
         try logQueries.moveHead.run(tail.inbox.row, position, chain)
         if isDeferred {

@@ -27,6 +27,8 @@ package final class SQLiteHubStore: HubStore {
     let deferred = DeferredIndex()
     private let path: String
 
+    /// Makes the chain (SYNC.md section 2).
+    var hasher = SHA256Hasher()
     /// The source of ids, nonces and sessions.
     var random: any RandomNumberGenerator
     /// The seq of the next entry.

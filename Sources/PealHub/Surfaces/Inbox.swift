@@ -40,7 +40,8 @@ struct InboxSurface: Sendable {
         let email = request.headers["X-MAGICBELL-USER-EMAIL"].flatMap { $0.isEmpty ? nil : $0 }
         guard externalID != nil || email != nil else {
             throw Self.refusal(
-                "user_email_not_provided", "The header X-MAGICBELL-USER-EXTERNAL-ID or X-MAGICBELL-USER-EMAIL is missing.")
+                "user_email_not_provided",
+                "The header X-MAGICBELL-USER-EXTERNAL-ID or X-MAGICBELL-USER-EMAIL is missing.")
         }
         if let secret = request.headers["X-MAGICBELL-API-SECRET"], !secret.isEmpty {
             guard ConstantTime.areEqual(secret, project.secret) else {
@@ -135,7 +136,8 @@ struct InboxSurface: Sendable {
         case .success(nil):
             return HTTPSurface.inbox.response(
                 to: HTTPFailure(
-                    status: 404, code: "no_user_with_provided_email", message: "There is no such user in this project."))
+                    status: 404, code: "no_user_with_provided_email", message: "There is no such user in this project.")
+            )
         case .failure(let error): return HTTPSurface.inbox.response(to: core.failure(error))
         }
     }

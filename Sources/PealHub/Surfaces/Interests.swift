@@ -36,7 +36,9 @@ struct InterestsSurface: Sendable {
     }
 
     private func authorize(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
-        guard let project = core.projects.find(request.parameter("instance")) else {
+        let instance = request.parameter("instance").lowercased()
+        // The table also knows API keys, which name no instance.
+        guard let project = core.projects.find(instance), project.instance.lowercased() == instance else {
             throw HTTPFailure(status: 404, code: "not_found", message: "There is no instance of this id.")
         }
         let header = request.headers["Authorization"] ?? ""

@@ -44,11 +44,13 @@ struct OperationsSurface: Sendable {
         var host = header[...]
         if let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") { host = host[..<colon] }
         // The header is the client's: only what can be a host is given back.
-        let fits = !host.isEmpty && host.count <= 255 && host.utf8.allSatisfy { byte in
-            byte >= 0x30 && byte <= 0x39 || byte >= 0x41 && byte <= 0x5A || byte >= 0x61 && byte <= 0x7A
-                || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]")]
-                    .contains(byte)
-        }
+        let fits =
+            !host.isEmpty && host.count <= 255
+            && host.utf8.allSatisfy { byte in
+                byte >= 0x30 && byte <= 0x39 || byte >= 0x41 && byte <= 0x5A || byte >= 0x61 && byte <= 0x7A
+                    || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]")]
+                        .contains(byte)
+            }
         return "\(usesTLS ? "wss" : "ws")://\(fits ? String(host) : "127.0.0.1"):\(webSocketPort)/"
     }
 }

@@ -29,9 +29,9 @@ struct PlatformPayload {
     private var notice: (title: String?, body: String?) {
         switch platform("apns")?["aps"]?["alert"] {
         case .string(let text)?: return (text, nil)
+        case .null?, nil: break
         case let alert?:
             return (alert["title"]?.stringValue, alert["body"]?.stringValue)
-        case nil: break
         }
         for key in ["web", "fcm"] {
             guard let notification = platform(key)?["notification"] else { continue }

@@ -44,7 +44,8 @@ struct SendRequest {
         case let value? where value.objectValue != nil:
             let bytes = value.bytes
             guard bytes.count <= Limits.attributes else {
-                throw InboxSurface.invalid("'\(key)' has \(bytes.count) bytes; at most \(Limits.attributes) are allowed.")
+                throw InboxSurface.invalid(
+                    "'\(key)' has \(bytes.count) bytes; at most \(Limits.attributes) are allowed.")
             }
             return bytes
         default: throw InboxSurface.invalid("'\(key)' must be an object.")

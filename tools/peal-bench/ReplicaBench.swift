@@ -1,4 +1,4 @@
-import CReplicaBaseline
+import CPealBench
 import PealModel
 import PealReplica
 
@@ -8,26 +8,23 @@ import PealReplica
     import Darwin
 #endif
 
-// Folded entries a second from frame bytes, and the first page of unread items, against C doing only SQLite's part.
-//
-//     swift run -c release replica-bench SCHEMA.sql [entries]
-
-func now() -> Double {
+/// CPU seconds of this thread.
+private func now() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-func remove(_ path: String) { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+private func remove(_ path: String) { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
 
-func readFile(_ path: String) -> String {
+private func readFile(_ path: String) -> String {
     guard let file = fopen(path, "rb") else { fatalError("no \(path)") }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
     return String(decoding: bytes[..<fread(&bytes, 1, bytes.count, file)], as: UTF8.self)
 }
 
-struct Source {
+private struct Source {
     var entries: [[UInt8]] = []
     var rows: [baseline_row] = []
 
@@ -75,7 +72,7 @@ struct Source {
     }
 }
 
-func open(_ path: String) throws -> Replica {
+private func open(_ path: String) throws -> Replica {
     let replica = try Replica(path: path, identity: .user(externalID: "bench", email: nil), project: "bench")
     let hello = try replica.hello(proof: Proof())
     _ = try replica.welcomed(
@@ -85,7 +82,7 @@ func open(_ path: String) throws -> Replica {
     return replica
 }
 
-func foldSeconds(_ path: String, _ frames: [[UInt8]]) throws -> Double {
+private func foldSeconds(_ path: String, _ frames: [[UInt8]]) throws -> Double {
     remove(path)
     let replica = try open(path)
     let begin = now()
@@ -96,53 +93,66 @@ func foldSeconds(_ path: String, _ frames: [[UInt8]]) throws -> Double {
     return now() - begin
 }
 
-func report(_ label: String, _ ours: Double, _ theirs: Double, _ unit: String) {
+private func report(_ label: String, _ ours: Double, _ theirs: Double, _ unit: String) {
     let ratio = (theirs / ours * 100).rounded() / 100
     print("\(label): \(ours.rounded()) \(unit), C \(theirs.rounded()) \(unit), ratio \(ratio)")
 }
 
-let schema = readFile(CommandLine.arguments[1])
-let count = CommandLine.arguments.count > 2 ? Int(CommandLine.arguments[2]) ?? 200_000 : 200_000
-let path = "/tmp/peal-replica-bench.\(getpid())"
-defer { remove(path) }
+/// What the replica's hot paths cost, beside C that does only SQLite's part of them.
+enum ReplicaBench {
+    private static let path = "/tmp/peal-bench.\(getpid())"
 
-let source = Source(count: count)
-let frames = source.frames(of: 500)
-print("entry \(source.entries[0].count) bytes, frame \(frames[0].count) bytes, \(count) entries")
-var folds: [Double] = []
-var inserts: [Double] = []
-for _ in 0..<5 {
-    folds.append(try foldSeconds(path, frames))
-    remove(path)
-    inserts.append(baseline_insert(path, schema, source.rows, Int32(count), 500))
-}
-let fold = Double(count) / folds.sorted()[2]
-let insert = Double(count) / inserts.sorted()[2]
-print("fold \(fold.rounded()) entries/s, C \(insert.rounded()) rows/s, ratio \((fold / insert * 100).rounded() / 100)")
-
-let begin = now()
-var decoded = 0
-for frame in frames { if case .batch(let batch) = try DownFrame(frame[...]) { decoded += batch.entries.count } }
-print("of that, frame decoding: \(((now() - begin) * 1e9 / Double(decoded)).rounded()) ns an entry")
-
-for size in [1_000, 1_000_000] {
-    let source = size <= count ? source : Source(count: size)
-    _ = try foldSeconds(path, Array(source.frames(of: 500).prefix(size / 500)))
-    let reader = try ReplicaReader(path: path)
-    var ours: [Double] = []
-    var theirs: [Double] = []
-    var checksum: Int64 = 0
-    for _ in 0..<7 {
-        let begin = now()
-        for _ in 0..<1_000 {
-            let page = try reader.page(DeliveredQuery(read: false), limit: 50)
-            precondition(page.items.count == 50)
+    /// Folded entries a second, from frame bytes to durable rows, and raw C UPSERT of the same rows in the same run.
+    static func fold(_ words: [String]) throws {
+        let schema = readFile(words.first ?? "schema/replica/v1.sql")
+        let count = 200_000
+        defer { remove(path) }
+        let source = Source(count: count)
+        let frames = source.frames(of: 500)
+        print("entry \(source.entries[0].count) bytes, frame \(frames[0].count) bytes, \(count) entries")
+        var folds: [Double] = []
+        var inserts: [Double] = []
+        for _ in 0..<5 {
+            folds.append(try foldSeconds(path, frames))
+            remove(path)
+            inserts.append(baseline_insert(path, schema, source.rows, Int32(count), 500))
         }
-        ours.append((now() - begin) * 1_000)
-        theirs.append(baseline_unread_page(path, 1_000, &checksum) * 1_000)
+        let fold = Double(count) / folds.sorted()[2]
+        let insert = Double(count) / inserts.sorted()[2]
+        print(
+            "fold \(fold.rounded()) entries/s, C \(insert.rounded()) rows/s, ratio \((fold / insert * 100).rounded() / 100)"
+        )
+
+        let begin = now()
+        var decoded = 0
+        for frame in frames { if case .batch(let batch) = try DownFrame(frame[...]) { decoded += batch.entries.count } }
+        print("of that, frame decoding: \(((now() - begin) * 1e9 / Double(decoded)).rounded()) ns an entry")
+
     }
-    report("first page of 50 unread of \(size)", ours.sorted()[3], theirs.sorted()[3], "µs")
-    let counting = now()
-    let counts = try reader.counts()
-    print("counts of \(size): \(counts), \(((now() - counting) * 1e6).rounded()) µs")
+
+    /// The first page of 50 unread items from 1,000 and from 1,000,000, and raw C with the same query.
+    static func page(_ words: [String]) throws {
+        defer { remove(path) }
+        for size in [1_000, 1_000_000] {
+            let source = Source(count: size)
+            _ = try foldSeconds(path, source.frames(of: 500))
+            let reader = try ReplicaReader(path: path)
+            var ours: [Double] = []
+            var theirs: [Double] = []
+            var checksum: Int64 = 0
+            for _ in 0..<7 {
+                let begin = now()
+                for _ in 0..<1_000 {
+                    let page = try reader.page(DeliveredQuery(read: false), limit: 50)
+                    precondition(page.items.count == 50)
+                }
+                ours.append((now() - begin) * 1_000)
+                theirs.append(baseline_unread_page(path, 1_000, &checksum) * 1_000)
+            }
+            report("first page of 50 unread of \(size)", ours.sorted()[3], theirs.sorted()[3], "µs")
+            let counting = now()
+            let counts = try reader.counts()
+            print("counts of \(size): \(counts), \(((now() - counting) * 1e6).rounded()) µs")
+        }
+    }
 }

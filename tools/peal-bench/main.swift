@@ -1,0 +1,28 @@
+#if canImport(Glibc)
+    @preconcurrency import Glibc
+#endif
+@preconcurrency import Foundation
+
+// Benchmarks, one subcommand each; tools/bench builds and runs them. Results stand in docs/performance.md.
+
+setvbuf(stdout, nil, _IOLBF, 0)
+let words = Array(CommandLine.arguments.dropFirst())
+let rest = Array(words.dropFirst())
+do {
+    switch words.first {
+    case "fanout": try await FanoutBench.run(rest)
+    case "memory": try await FanoutBench.memory(rest)
+    case "fanout-client": try await FanoutClient.run(rest)
+    case "latency": try await LatencyBench.run(rest)
+    case "hub": try HubProcess.serve()
+    case "fold": try ReplicaBench.fold(rest)
+    case "page": try ReplicaBench.page(rest)
+    default:
+        print("usage: peal-bench fanout | memory | latency | fold | page")
+        exit(2)
+    }
+    exit(0)
+} catch {
+    print("failed: \(error)")
+    exit(1)
+}
