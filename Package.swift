@@ -54,7 +54,8 @@ let package = Package(
 
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
-        .testTarget(name: "PealWebSocketTests", dependencies: ["PealWebSocket"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"], swiftSettings: swiftSettings),
         .testTarget(name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealHubTests", dependencies: ["PealHub", "PealModel"], swiftSettings: swiftSettings),
     ]

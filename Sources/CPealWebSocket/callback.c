@@ -47,8 +47,6 @@ static int on_connection(pws_connection *c, enum lws_callback_reasons reason, vo
 /* A socket that was dropped before libwebsockets has let go of it takes and gives nothing. */
 static int on_leftover(enum lws_callback_reasons reason) {
     switch (reason) {
-    case LWS_CALLBACK_RECEIVE:
-    case LWS_CALLBACK_CLIENT_RECEIVE:
     case LWS_CALLBACK_SERVER_WRITEABLE:
     case LWS_CALLBACK_CLIENT_WRITEABLE:
     case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:

@@ -135,12 +135,13 @@ pws_connection *pws_connect(pws_service *service, const pws_client_options *opti
 
 /* MARK: what comes of it */
 
+static const char not_taken[] = "the server did not take the subprotocol";
+
 int pws_on_client_answer(pws_connection *c) {
-    static const char why[] = "the server did not take the subprotocol";
     char chosen[64];
     if (c->phase == PWS_DEAD) return -1;
     if (lws_hdr_copy(c->wsi, chosen, sizeof chosen, WSI_TOKEN_PROTOCOL) > 0 && same(chosen, c->subprotocol)) return 0;
-    pws_connection_why(c, PWS_CODE_LOST, why, sizeof why - 1);
+    pws_connection_why(c, PWS_CODE_LOST, not_taken, sizeof not_taken - 1);
     return -1;
 }
 
@@ -163,6 +164,8 @@ void pws_on_client_failed(pws_connection *c, const char *text, size_t count) {
     while (count && (text[count - 1] == '\n' || text[count - 1] == ' ')) count--;
     if (status > 101 && status < 600)
         lws_snprintf(why, sizeof why, "the server answered with HTTP status %u", status);
+    else if (text && count >= 12 && !memcmp(text, "HS: PROTOCOL", 12)) /* another than the one that we asked for */
+        memcpy(why, not_taken, sizeof not_taken);
     else if (text && count)
         lws_snprintf(why, sizeof why, "%.*s", (int)(count < PWS_REASON_MAX ? count : PWS_REASON_MAX), text);
     pws_connection_why(c, PWS_CODE_LOST, why, strlen(why));

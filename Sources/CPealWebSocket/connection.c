@@ -89,10 +89,14 @@ static int say_goodbye(pws_connection *c) {
     return -1;
 }
 
-/* Closes from within a receive callback. What waits is not sent: the peer broke the rules. */
+/* Closes because of what came in. What waits is not sent: the peer broke the rules. Not from within the receive callback: a
+ * client of libwebsockets 4.1 whose callback answers -1 within a frame goes on to write the rest of that frame behind its
+ * buffer. */
 static int refuse(pws_connection *c, uint16_t code, const char *reason) {
     pws_connection_why(c, code, reason, strlen(reason));
-    return say_goodbye(c);
+    closing(c, PWS_REFUSING);
+    lws_callback_on_writable(c->wsi);
+    return 0;
 }
 
 /* MARK: receiving */
@@ -113,7 +117,6 @@ static bool assemble(pws_connection *c, const void *bytes, size_t count) {
 
 int pws_received(pws_connection *c, void *bytes, size_t count) {
     pws_heard(c);
-    if (c->phase == PWS_DEAD) return -1;
     if (c->phase != PWS_OPEN) return 0;
     if (lws_frame_is_binary(c->wsi)) return refuse(c, PWS_CODE_PROTOCOL, "messages are text");
     size_t total = c->count + count + lws_remaining_packet_payload(c->wsi);
@@ -138,20 +141,22 @@ int pws_received(pws_connection *c, void *bytes, size_t count) {
 /* MARK: sending */
 
 static bool send_ping(pws_connection *c) {
-    unsigned char ping[LWS_PRE + 1] = {0};
+    /* Not empty: libwebsockets tells nobody of an empty pong. */
+    unsigned char ping[LWS_PRE + 4] = {0};
+    memcpy(ping + LWS_PRE, "peal", 4);
     c->ping_due = false;
-    return lws_write(c->wsi, ping + LWS_PRE, 0, LWS_WRITE_PING) >= 0;
+    return lws_write(c->wsi, ping + LWS_PRE, 4, LWS_WRITE_PING) >= 0;
 }
 
 int pws_writable(pws_connection *c) {
     if (c->phase == PWS_DEAD) return -1;
-    if (c->phase != PWS_OPEN && c->phase != PWS_FLUSHING) return 0;
+    if (c->phase != PWS_OPEN && c->phase != PWS_FLUSHING && c->phase != PWS_REFUSING) return 0;
     if (c->ping_due && !send_ping(c)) return -1;
     if (lws_partial_buffered(c->wsi)) {
         lws_callback_on_writable(c->wsi);
         return 0;
     }
-    if (c->wants_write) {
+    if (c->wants_write && c->phase != PWS_REFUSING) {
         c->wants_write = false;
         if (pws_tell(c, PWS_WRITABLE, NULL, 0)) c->wants_write = true;
         if (c->phase == PWS_DEAD) return -1;
@@ -160,15 +165,14 @@ int pws_writable(pws_connection *c) {
             return 0;
         }
     }
-    return c->phase == PWS_FLUSHING ? say_goodbye(c) : 0;
+    return c->phase == PWS_OPEN ? 0 : say_goodbye(c);
 }
 
 size_t pws_padding(void) { return LWS_PRE; }
 
 bool pws_write(pws_connection *c, uint8_t *bytes, size_t count) {
     if (lws_write(c->wsi, bytes, count, LWS_WRITE_TEXT) >= 0) return true;
-    static const char lost[] = "the connection was lost";
-    pws_connection_kill(c, PWS_CODE_LOST, lost);
+    pws_connection_kill(c, PWS_CODE_LOST, "the connection was lost");
     return false;
 }
 

@@ -30,6 +30,8 @@ enum pws_phase {
     PWS_OPEN,
     /* pws_close was called: what waits goes out, then the close frame. */
     PWS_FLUSHING,
+    /* The peer broke the rules: the close frame goes out, whatever waits. */
+    PWS_REFUSING,
     /* The close frame is on its way; the socket ends when the peer has answered. */
     PWS_CLOSING,
     /* To be told and dropped at the next sweep. */
@@ -101,7 +103,7 @@ void pws_connection_why(pws_connection *connection, uint16_t code, const void *r
 void pws_connection_kill(pws_connection *connection, uint16_t code, const char *reason);
 int pws_tell(pws_connection *connection, enum pws_event event, const void *bytes, size_t count);
 void pws_heard(pws_connection *connection);
-/* Takes a fragment; -1: libwebsockets closes. */
+/* Takes a fragment. */
 int pws_received(pws_connection *connection, void *bytes, size_t count);
 int pws_writable(pws_connection *connection);
 

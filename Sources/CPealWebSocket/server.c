@@ -17,27 +17,32 @@ static bool offers(const char *list, const char *name) {
     return false;
 }
 
-/* As libwebsockets wants it of a refused upgrade: -1 = hang up, 1 = answered. */
-static int refuse(struct lws *wsi, unsigned status, const char *text) {
-    return lws_return_http_status(wsi, status, text) < 0 ? -1 : 1;
+/* Answers with a status and a sentence and hangs up; libwebsockets' own function speaks HTTP 1.0 here. */
+static int refuse(struct lws *wsi, const char *status, const char *text) {
+    unsigned char buffer[LWS_PRE + 512];
+    int count = lws_snprintf((char *)buffer + LWS_PRE, sizeof buffer - LWS_PRE,
+                             "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n"
+                             "Sec-WebSocket-Version: 13\r\n\r\n%s\n",
+                             status, strlen(text) + 1, text);
+    return lws_write(wsi, buffer + LWS_PRE, (size_t)count, LWS_WRITE_HTTP) == count ? 1 : -1;
 }
 
 int pws_on_upgrade(struct lws *wsi, const char *upgrade) {
     pws_server *server = lws_get_vhost_user(lws_get_vhost(wsi));
     char value[256];
     if (!server->owner || !upgrade || strcasecmp(upgrade, "websocket")) return -1;
-    if (server->connections >= server->maximum_connections) return refuse(wsi, 503, "Too many connections.");
-    if (!lws_hdr_total_length(wsi, WSI_TOKEN_KEY)) return refuse(wsi, 400, "No Sec-WebSocket-Key.");
+    if (server->connections >= server->maximum_connections) return refuse(wsi, "503 Service Unavailable", "Too many connections.");
+    if (!lws_hdr_total_length(wsi, WSI_TOKEN_KEY)) return refuse(wsi, "400 Bad Request", "No Sec-WebSocket-Key.");
     if (lws_hdr_copy(wsi, value, sizeof value, WSI_TOKEN_VERSION) <= 0 || strcmp(value, "13"))
-        return refuse(wsi, 426, "Only Sec-WebSocket-Version 13.");
+        return refuse(wsi, "426 Upgrade Required", "Only Sec-WebSocket-Version 13.");
     if (lws_hdr_copy(wsi, value, sizeof value, WSI_TOKEN_PROTOCOL) <= 0 || !offers(value, server->subprotocol))
-        return refuse(wsi, 400, "The subprotocol is not offered.");
+        return refuse(wsi, "400 Bad Request", "The subprotocol is not offered.");
     return 0;
 }
 
 int pws_on_plain_request(struct lws *wsi) {
-    if (lws_return_http_status(wsi, 426, "This port speaks WebSocket only.") < 0) return -1;
-    return lws_http_transaction_completed(wsi) ? -1 : 0;
+    refuse(wsi, "426 Upgrade Required", "This port speaks WebSocket only.");
+    return -1;
 }
 
 int pws_on_server_opened(struct lws *wsi) {

@@ -20,6 +20,7 @@ static lws_usec_t examine(pws_connection *c, lws_usec_t now) {
         pws_connection_why(c, PWS_CODE_LOST, late, sizeof late - 1);
         return 0;
     case PWS_FLUSHING:
+    case PWS_REFUSING:
     case PWS_CLOSING:
         return now < c->deadline ? c->deadline : 0;
     default:

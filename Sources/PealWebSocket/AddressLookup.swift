@@ -1,8 +1,8 @@
 internal import Synchronization
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 /// Looks names up on threads of their own, because getaddrinfo blocks.
@@ -34,10 +34,12 @@ enum AddressLookup {
         }
         guard starts else { return }
         var thread = pthread_t()
-        let result = pthread_create(&thread, nil, { _ in
-            AddressLookup.work()
-            return nil
-        }, nil)
+        let result = pthread_create(
+            &thread, nil,
+            { _ in
+                AddressLookup.work()
+                return nil
+            }, nil)
         precondition(result == 0, "a thread could not be started")
         pthread_detach(thread)
     }
@@ -57,9 +59,9 @@ enum AddressLookup {
     private static func ask(_ host: String) -> [String] {
         var hints = addrinfo()
         #if canImport(Glibc)
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         #else
-        hints.ai_socktype = SOCK_STREAM
+            hints.ai_socktype = SOCK_STREAM
         #endif
         hints.ai_flags = AI_ADDRCONFIG
         var list: UnsafeMutablePointer<addrinfo>?

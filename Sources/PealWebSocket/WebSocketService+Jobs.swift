@@ -1,9 +1,9 @@
 internal import CPealWebSocket
 internal import Synchronization
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 extension WebSocketService {

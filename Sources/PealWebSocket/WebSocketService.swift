@@ -1,9 +1,9 @@
 internal import CPealWebSocket
 internal import Synchronization
 #if canImport(Glibc)
-internal import Glibc
+    internal import Glibc
 #else
-internal import Darwin
+    internal import Darwin
 #endif
 
 /// One thread that serves sockets, and the executor of whatever lives on it.
@@ -112,14 +112,16 @@ public final class WebSocketService: SerialExecutor {
     func startThread(_ body: @escaping (WebSocketService) -> Void) -> pthread_t {
         var thread = pthread_t()
         let start = Unmanaged.passRetained(Start(self, body))
-        let result = pthread_create(&thread, nil, { context in
-            let start = Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
-            let service = start.service
-            pthread_setspecific(WebSocketService.key, Unmanaged.passUnretained(service).toOpaque())
-            pws_prepare_thread(String(service.name.prefix(15)))
-            start.body(service)
-            return nil
-        }, start.toOpaque())
+        let result = pthread_create(
+            &thread, nil,
+            { context in
+                let start = Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
+                let service = start.service
+                pthread_setspecific(WebSocketService.key, Unmanaged.passUnretained(service).toOpaque())
+                pws_prepare_thread(String(service.name.prefix(15)))
+                start.body(service)
+                return nil
+            }, start.toOpaque())
         precondition(result == 0, "a thread could not be started")
         return thread
     }

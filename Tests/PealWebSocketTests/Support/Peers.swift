@@ -2,9 +2,9 @@ import PealWebSocket
 import Synchronization
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #else
-import Darwin
+    import Darwin
 #endif
 
 /// Gathers what happens on other threads; a test waits for a condition with a deadline.
