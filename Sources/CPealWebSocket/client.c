@@ -1,5 +1,8 @@
+#include <openssl/x509_vfy.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -43,6 +46,10 @@ static struct lws_vhost *route_vhost(pws_service *service, const struct pws_rout
 }
 
 static struct pws_route *route_new(pws_service *service, const struct pws_route *wanted) {
+    /* libwebsockets goes on without the file, and then trusts nobody; a sentence helps more. */
+    struct stat file;
+    if (wanted->authority && (stat(wanted->authority, &file) || !S_ISREG(file.st_mode) || access(wanted->authority, R_OK)))
+        return NULL;
     struct pws_route *route = malloc(sizeof *route);
     if (!route) return NULL;
     *route = *wanted;
@@ -136,6 +143,15 @@ pws_connection *pws_connect(pws_service *service, const pws_client_options *opti
 /* MARK: what comes of it */
 
 static const char not_taken[] = "the server did not take the subprotocol";
+
+void pws_on_distrust(struct lws *wsi, void *store) {
+    pws_connection *c = lws_get_opaque_user_data(wsi);
+    char why[PWS_REASON_MAX + 1];
+    if (!c) return;
+    lws_snprintf(why, sizeof why, "the certificate is not trusted: %s",
+                 X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
+    pws_connection_why(c, PWS_CODE_LOST, why, strlen(why));
+}
 
 int pws_on_client_answer(pws_connection *c) {
     char chosen[64];

@@ -122,6 +122,8 @@ int pws_on_server_opened(struct lws *wsi);
 
 /* client.c */
 void pws_routes_free(pws_service *service);
+/* OpenSSL does not trust the server; `store` is its X509_STORE_CTX. */
+void pws_on_distrust(struct lws *wsi, void *store);
 int pws_on_client_answer(pws_connection *connection);
 int pws_on_client_opened(pws_connection *connection);
 void pws_on_client_failed(pws_connection *connection, const char *text, size_t count);

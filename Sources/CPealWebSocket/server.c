@@ -57,8 +57,9 @@ int pws_on_server_opened(struct lws *wsi) {
     c->hangup_seconds = (uint32_t)server->hangup_seconds;
     lws_set_opaque_user_data(wsi, c);
     pws_watch(c);
-    char peer[64] = "";
-    lws_get_peer_simple(wsi, peer, sizeof peer);
+    char address[64] = "", *peer = address;
+    lws_get_peer_simple(wsi, address, sizeof address);
+    if (!strncmp(peer, "::ffff:", 7) && strchr(peer, '.')) peer += 7; /* IPv4 through a socket of both */
     pws_tell(c, PWS_OPENED, peer, strlen(peer));
     return 0;
 }
@@ -126,10 +127,10 @@ pws_server *pws_listen(pws_service *service, const pws_server_options *options, 
 
 int pws_port(const pws_server *server) { return lws_get_vhost_listen_port(server->vhost); }
 
-/* The structure stays until the service ends: a handshake that is under way still looks at it. */
+/* The vhost, with its listening socket, and the structure stay until the service ends: lws_vhost_destroy of libwebsockets 4.1
+ * never closes a listening socket. */
 void pws_server_close(pws_server *server) {
     static const char why[] = "the server was stopped";
-    if (!server->vhost) return;
     pws_service *service = server->service;
     server->maximum_connections = 0;
     /* An owner may drop others in its event, so the walk begins anew each time. */
@@ -143,8 +144,6 @@ void pws_server_close(pws_server *server) {
         c = service->connections;
     }
     server->owner = NULL;
-    lws_vhost_destroy(server->vhost);
-    server->vhost = NULL;
 }
 
 void pws_servers_free(pws_service *service) {

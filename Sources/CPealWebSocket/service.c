@@ -8,6 +8,7 @@
 #include "internal.h"
 
 static pthread_mutex_t process = PTHREAD_MUTEX_INITIALIZER;
+static bool tls_initialised;
 
 void pws_lock_process(void) { pthread_mutex_lock(&process); }
 
@@ -24,7 +25,7 @@ pws_service *pws_service_create(pws_callback callback) {
     service->sweep_at = INT64_MAX;
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN,
-        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT,
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS,
         .retry_and_idle_policy = &no_validity,
         .timeout_secs = PWS_HANDSHAKE_SECONDS,
         .pt_serv_buf_size = 16 * 1024,
@@ -33,7 +34,11 @@ pws_service *pws_service_create(pws_callback callback) {
     };
     pws_lock_process();
     lws_set_log_level(0, NULL);
+    /* Once: each time it takes new places for what it keeps with OpenSSL's objects, and the handshakes of another context
+     * that are under way no longer find theirs. */
+    if (!tls_initialised) info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
     service->context = lws_create_context(&info);
+    if (service->context) tls_initialised = true;
     pws_unlock_process();
     if (!service->context) {
         free(service);

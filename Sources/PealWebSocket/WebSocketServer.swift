@@ -54,7 +54,7 @@ public final class WebSocketServer: Sendable {
     public var connectionCount: Int { core.count }
 
     /// Refuses handshakes and drops every connection, with a closed event for each; blocks until it is done. The port is
-    /// free within a second. Harmless when repeated, or when the service has stopped. Not from the service's thread.
+    /// free once the service is stopped. Harmless when repeated, or when the service has stopped. Not from the service's thread.
     public func stop() {
         let core = core
         _ = service.runAndWait { core.close() }

@@ -106,7 +106,7 @@ extension WebSocketService {
         return state.withLock { state in
             let more = !state.jobs.isEmpty || state.phase == .stopping
             let timer = state.timers.first.map { $0.deadline > then ? $0.deadline - then : 0 }
-            return (state.phase == .stopping && state.jobs.isEmpty, more ? 0 : timer)
+            return (state.phase == .stopping, more ? 0 : timer)
         }
     }
 

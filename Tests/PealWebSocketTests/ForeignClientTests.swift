@@ -2,7 +2,7 @@ import PealWebSocket
 import Testing
 
 /// Our server and PyPI's websockets as the client.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct ForeignClientTests {
     @Test func `messages of many sizes come back, and a close is answered`() async throws {
         let server = try EchoServer { $0.maximumMessageBytes = 65_536 }

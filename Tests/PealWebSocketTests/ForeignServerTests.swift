@@ -2,7 +2,7 @@ import PealWebSocket
 import Testing
 
 /// Our client and PyPI's websockets as the server.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct ForeignServerTests {
     /// Connects to a scene and waits for events that satisfy a condition.
     private func play(

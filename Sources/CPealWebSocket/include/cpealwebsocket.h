@@ -67,8 +67,8 @@ void pws_set_deadline(pws_service *service, int64_t microseconds);
 /* NULL where the port is taken or a TLS file cannot be read. `owner` comes with every event of its connections. */
 pws_server *pws_listen(pws_service *service, const pws_server_options *options, void *owner);
 int pws_port(const pws_server *server);
-/* Refuses handshakes from now on, drops every connection, with PWS_CLOSED for each before it returns, and closes the port
- * within a second. The owner gets no event afterwards. Not within an event. */
+/* Refuses handshakes from now on, and drops every connection, with PWS_CLOSED for each before it returns. The owner gets no
+ * event afterwards. The port is free once the service is destroyed. Not within an event. */
 void pws_server_close(pws_server *server);
 
 /* NULL where memory ran out. PWS_OPENED or PWS_CLOSED (1006 and a sentence) follows, not before this has returned. */

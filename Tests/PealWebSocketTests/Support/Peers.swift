@@ -90,6 +90,7 @@ final class RecordingClient: WebSocketClientHandler, Sendable {
     let journal = Journal<WebSocketEvent>()
     let service: WebSocketService
     private let box = Mutex<WebSocketClient?>(nil)
+    private let batchCount = Mutex(0)
 
     init(service: WebSocketService? = nil) throws {
         self.service = try service ?? WebSocketService(name: "test-client")
@@ -106,7 +107,13 @@ final class RecordingClient: WebSocketClientHandler, Sendable {
         try client.connect(configuration)
     }
 
-    func received(_ events: [WebSocketEvent]) { for event in events { journal.note(event) } }
+    func received(_ events: [WebSocketEvent]) {
+        batchCount.withLock { $0 += 1 }
+        for event in events { journal.note(event) }
+    }
+
+    /// How often it was told something.
+    var batches: Int { batchCount.withLock { $0 } }
 
     var closes: [WebSocketEvent] {
         journal.all.filter { if case .closed = $0 { true } else { false } }

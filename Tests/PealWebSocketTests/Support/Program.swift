@@ -8,7 +8,7 @@ final class Program: Sendable {
     private let process: Process
     private let input = Pipe()
 
-    init(_ executable: String, _ arguments: [String], in directory: String? = nil) throws {
+    init(_ executable: String, _ arguments: [String], in directory: String? = nil, quiet: Bool = false) throws {
         process = Process()
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
@@ -16,6 +16,7 @@ final class Program: Sendable {
         let output = Pipe()
         process.standardOutput = output
         process.standardInput = input
+        if quiet { process.standardError = FileHandle.nullDevice }
         try process.run()
         let lines = lines
         Thread.detachNewThread {
@@ -61,7 +62,7 @@ final class Program: Sendable {
 
     /// Runs a program to its end.
     static func run(_ executable: String, _ arguments: [String], in directory: String) async throws {
-        let program = try Program(executable, arguments, in: directory)
+        let program = try Program(executable, arguments, in: directory, quiet: true)
         _ = await program.allLines()
         program.process.waitUntilExit()
         try #require(program.process.terminationStatus == 0, "\(executable) \(arguments.joined(separator: " "))")
