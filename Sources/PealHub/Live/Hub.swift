@@ -77,12 +77,11 @@ actor Hub {
 
     func closed(_ id: ConnectionID) {
         guard let connection = connections.removeValue(forKey: id) else { return }
-        if let session = connection.session.session { sessions[session] = nil }
         leave(connection)
     }
 
     private func leave(_ connection: HubConnection) {
-        sessions = sessions.filter { $0.value != connection.id }
+        if let joined = connection.joined, sessions[joined] == connection.id { sessions[joined] = nil }
         guard let inbox = connection.inbox else { return }
         inboxes[inbox]?.connections.remove(connection.id)
         if inboxes[inbox]?.connections.isEmpty == true { inboxes[inbox] = nil }
@@ -147,6 +146,8 @@ actor Hub {
     private func join(_ admitted: Admitted, _ connection: HubConnection) {
         connection.inbox = admitted.inbox
         connection.replica = admitted.replica
+        connection.joined = admitted.welcome.session
+        connection.batchStart = Batch.start(of: admitted.welcome.session)
         sessions[admitted.welcome.session] = connection.id
         inboxes[admitted.inbox, default: LiveInbox(head: admitted.welcome.head)].connections.insert(connection.id)
     }
@@ -270,16 +271,34 @@ actor Hub {
         case .entries(let position, let count, let bytes):
             let limit = min(bytes, Self.frameBytes)
             guard let entries = entries(after: position, count: count, bytes: limit, connection),
-                let last = entries.last, let session = connection.session.session
+                let last = entries.last
             else { return false }
-            let batch = Batch(
-                session: session, from: position, to: last.position, chain: last.chain,
-                entries: entries.map { $0.bytes[...] })
-            let frame = DownFrame.batch(batch).bytes
-            buffer.append(frame)
-            connection.session.sent(to: last.position, bytes: frame.count, now: clock())
+            buffer.append(connection.batchStart)
+            buffer.append(rest(of: entries, after: position, last, connection))
+            connection.session.sent(to: last.position, bytes: buffer.count, now: clock())
             return true
         }
+    }
+
+    /// What follows the session in a frame of these entries. Sessions of one inbox mostly stand at one place, so the last one
+    /// is kept.
+    private func rest(
+        of entries: ArraySlice<LogEntry>, after position: Position, _ last: LogEntry, _ connection: HubConnection
+    ) -> [UInt8] {
+        if let shared = connection.inbox.flatMap({ inboxes[$0]?.shared }), shared.from == position,
+            shared.to == last.position
+        {
+            return shared.rest
+        }
+        let rest = Batch(
+            session: 0, from: position, to: last.position, chain: last.chain, entries: entries.map { $0.bytes[...] }
+        ).rest
+        if let inbox = connection.inbox, let index = inboxes.index(forKey: inbox),
+            inboxes.values[index].connections.count > 1
+        {
+            inboxes.values[index].shared = SharedRest(from: position, to: last.position, rest: rest)
+        }
+        return rest
     }
 
     private func entries(

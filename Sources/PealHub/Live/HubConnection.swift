@@ -9,6 +9,10 @@ final class HubConnection {
     var inbox: InboxKey?
     /// The replica, once admitted.
     var replica: ReplicaKey?
+    /// The session's id, once admitted; it stays when the session is denied.
+    var joined: UInt64?
+    /// What its batch frames begin with, once admitted.
+    var batchStart: [UInt8] = []
     /// Entries that were read from the log and wait for the socket: at most one frame of them.
     var fetched: ArraySlice<LogEntry> = []
     /// A read of the log is under way.
@@ -27,4 +31,13 @@ struct LiveInbox {
     var head: Position
     var ring = Ring()
     var connections: Set<ConnectionID> = []
+    /// The frame that was sent last, where several are connected.
+    var shared: SharedRest?
+}
+
+/// An encoded batch without its session.
+struct SharedRest {
+    let from: Position
+    let to: Position
+    let rest: [UInt8]
 }

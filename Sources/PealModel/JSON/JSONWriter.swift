@@ -27,6 +27,12 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Closes a string that another text has opened.
+    mutating func endString() {
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
     /// Opens an array.
     public mutating func beginArray() {
         separate()

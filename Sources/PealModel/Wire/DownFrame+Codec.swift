@@ -89,10 +89,27 @@ extension Batch {
         }
     }
 
-    /// Writes the members; also used by the hub to put a frame together in place.
     func write(to writer: inout JSONWriter) {
         writer.member("type", "batch")
         writer.member("session", Hex64.text(session))
+        writeRest(to: &writer)
+    }
+
+    /// What an encoded frame begins with: all that differs between the sessions that get the same entries. ``rest`` follows.
+    public static func start(of session: UInt64) -> [UInt8] {
+        Array(#"{"type":"batch","session":"\#(Hex64.text(session))"#.utf8)
+    }
+
+    /// What follows ``start(of:)`` in an encoded frame.
+    public var rest: [UInt8] {
+        var writer = JSONWriter(capacity: 128 + entries.reduce(0) { $0 + $1.count + 1 })
+        writer.endString()
+        writeRest(to: &writer)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func writeRest(to writer: inout JSONWriter) {
         writer.member("from", from)
         writer.member("to", to)
         writer.member("chain", Hex64.text(chain))
