@@ -87,12 +87,11 @@ actor Hub {
 
     func closed(_ id: ConnectionID) {
         guard let connection = connections.removeValue(forKey: id) else { return }
-        if let session = connection.session.session { sessions[session] = nil }
         leave(connection)
     }
 
     private func leave(_ connection: HubConnection) {
-        sessions = sessions.filter { $0.value != connection.id }
+        if let joined = connection.joined, sessions[joined] == connection.id { sessions[joined] = nil }
         guard let inbox = connection.inbox else { return }
         inboxes[inbox]?.connections.remove(connection.id)
         if inboxes[inbox]?.connections.isEmpty == true { inboxes[inbox] = nil }
@@ -157,6 +156,7 @@ actor Hub {
     private func join(_ admitted: Admitted, _ connection: HubConnection) {
         connection.inbox = admitted.inbox
         connection.replica = admitted.replica
+        connection.joined = admitted.welcome.session
         sessions[admitted.welcome.session] = connection.id
         inboxes[admitted.inbox, default: LiveInbox(head: admitted.welcome.head)].connections.insert(connection.id)
     }
