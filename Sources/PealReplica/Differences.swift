@@ -1,7 +1,7 @@
 internal import PealModel
 internal import PealSQLite
 
-/// What a base and a snapshot differ in although no entry can explain it (SYNC.md section 6): the base has folded every
+/// What a base and a snapshot differ in although no entry can explain it (docs/sync.md section 6): the base has folded every
 /// entry up to its cursor, so whatever the snapshot says of that time must agree with it.
 struct Differences {
     let connection: Connection

@@ -1,7 +1,7 @@
 internal import PealModel
 internal import PealSQLite
 
-/// Folds entries into the base tables, inside a writing transaction of the replica (SYNC.md sections 1 and 5).
+/// Folds entries into the base tables, inside a writing transaction of the replica (docs/sync.md sections 1 and 5).
 ///
 /// Rows know the version up to which entries are in them, so that the log can be folded over a snapshot whose pages are
 /// younger than some of its entries.

@@ -74,6 +74,6 @@ struct OutboxRow {
             suspect: attempts >= OutboxRow.suspectAttempts, outcome: decoded)
     }
 
-    /// Cuts with the same head in flight after which it goes alone (SYNC.md section 8).
+    /// Cuts with the same head in flight after which it goes alone (docs/sync.md section 8).
     static let suspectAttempts: Int64 = 3
 }

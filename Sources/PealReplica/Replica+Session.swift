@@ -101,7 +101,7 @@ extension Replica {
         return check
     }
 
-    /// A cursor that proves that the hub went back never forks (SYNC.md section 7).
+    /// A cursor that proves that the hub went back never forks (docs/sync.md section 7).
     private func forkReason(
         _ welcome: Welcome, _ state: ReplicaState
     ) throws(SQLiteError) -> WelcomeCheck.ForkReason? {
@@ -147,7 +147,7 @@ extension Replica {
     }
 
     /// Goes on under a new id, because another copy of this replica lives: data is kept, outbox and journal are offered again
-    /// under new numbers, and the hub drops by uid what had arrived (SYNC.md section 7). Durable. Blocking.
+    /// under new numbers, and the hub drops by uid what had arrived (docs/sync.md section 7). Durable. Blocking.
     ///
     /// - Parameter id: the new id; random by default.
     public func fork(to id: ReplicaID? = nil) throws(ReplicaError) {

@@ -1,7 +1,7 @@
 public import PealModel
 internal import PealSQLite
 
-/// Snapshots: staged beside the base, swapped in with the cursor in one transaction (SYNC.md section 6).
+/// Snapshots: staged beside the base, swapped in with the cursor in one transaction (docs/sync.md section 6).
 extension Replica {
     /// Where the snapshot that is being loaded wants to go on; a request for a new one where none is. Blocking.
     public func snapshotRequest() throws(ReplicaError) -> SnapshotRequest {

@@ -1,7 +1,7 @@
 public import PealModel
 internal import PealSQLite
 
-/// One inbox on one device: a SQLite file with base, overlay and outbox (SYNC.md sections 1, 4 and 8). No network.
+/// One inbox on one device: a SQLite file with base, overlay and outbox (docs/sync.md sections 1, 4 and 8). No network.
 ///
 /// Not Sendable: it lives on its owner's executor, and every call blocks until SQLite has answered. Several processes may
 /// have the same file open; the one with the ``Lease`` drives a session, the others read and queue acts. Every call throws

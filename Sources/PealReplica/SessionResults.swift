@@ -9,7 +9,7 @@ public struct WelcomeCheck: Equatable, Sendable {
     /// Whether acts wait to be sent.
     public var outbox: Bool
 
-    /// What shows that another copy of this replica lives (SYNC.md section 7).
+    /// What shows that another copy of this replica lives (docs/sync.md section 7).
     public enum ForkReason: String, Sendable {
         /// The hub judged so.
         case mode
@@ -85,7 +85,7 @@ public struct SwapReport: Equatable, Sendable {
 public struct Push: Equatable, Sendable {
     /// In the order of the acts; their numbers are durable.
     public var mutations: [Mutation]
-    /// The one mutation was in flight at three cuts: it goes alone, so that the hub can find out (SYNC.md section 8).
+    /// The one mutation was in flight at three cuts: it goes alone, so that the hub can find out (docs/sync.md section 8).
     public var suspect: Bool
     /// The highest number.
     public var last: Int64

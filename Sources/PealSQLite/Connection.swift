@@ -37,7 +37,7 @@ public final class Connection {
 
     /// How a transaction begins.
     public enum TransactionKind: Sendable {
-        /// Takes the write lock first: the only kind that may write (SYNC.md section 8).
+        /// Takes the write lock first: the only kind that may write (docs/sync.md section 8).
         case immediate
         /// Reads one state.
         case deferred

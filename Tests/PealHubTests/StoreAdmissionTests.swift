@@ -3,7 +3,7 @@ import Testing
 
 @testable import PealHub
 
-/// The table of SYNC.md section 7, row by row, and who may have which inbox.
+/// The table of docs/sync.md section 7, row by row, and who may have which inbox.
 @Suite struct StoreAdmissionTests {
     private let anna = InboxIdentity.user(externalID: "anna", email: nil)
     private let one = ReplicaID(high: 0, low: 1)

@@ -1,4 +1,4 @@
--- A replica's file, version 1 (SYNC.md). One file is one inbox on one device. Times are milliseconds since 1970 by the
+-- A replica's file, version 1 (docs/sync.md). One file is one inbox on one device. Times are milliseconds since 1970 by the
 -- hub's clock unless said otherwise; 64-bit ids are stored as signed integers of the same bits.
 
 -- Who this is and how far it has come. One row.

@@ -9,7 +9,7 @@ struct Committed<Value: Sendable>: Sendable {
     var appended: [Appended] = []
 }
 
-/// Group commit (SYNC.md section 8): requests that arrive while a transaction is being made durable share the next one.
+/// Group commit (docs/sync.md section 8): requests that arrive while a transaction is being made durable share the next one.
 /// Nothing is answered before the transaction that holds it is durable.
 final class Committer: @unchecked Sendable {
     // `store` is only used on `executor`; the rest is Sendable.

@@ -40,7 +40,7 @@ final class LogReader: @unchecked Sendable {
     }
 
     /// The next page of a snapshot. Its id is the `at` of its first page; a request that names a log which has changed since,
-    /// or is gone, starts over (SYNC.md section 6).
+    /// or is gone, starts over (docs/sync.md section 6).
     func page(
         of inbox: InboxKey, _ request: SnapshotRequest,
         completion: @escaping @Sendable (Result<Page, HubStoreError>) -> Void

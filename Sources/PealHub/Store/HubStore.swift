@@ -61,7 +61,7 @@ package protocol HubStore: AnyObject {
 
     // MARK: Sessions
 
-    /// Judges a hello whose token or HMAC the caller has verified, and opens a session (SYNC.md section 7).
+    /// Judges a hello whose token or HMAC the caller has verified, and opens a session (docs/sync.md section 7).
     ///
     /// Creates user, device, inbox and replica at the first contact. A device that is known must show the replica's own
     /// secret, or that of `proof.replica`. In mode `forked` nothing changes but the attempt.
@@ -70,7 +70,7 @@ package protocol HubStore: AnyObject {
     func firstFrame(_ replica: ReplicaKey, session: UInt64, now: Milliseconds) throws(HubStoreError) -> Bool
     /// Records durable cursors; they never go back.
     func acknowledge(_ cursors: [(replica: ReplicaKey, position: Position)], now: Milliseconds) throws(HubStoreError)
-    /// Processes mutations in order (SYNC.md sections 4 and 5). Each has its own savepoint.
+    /// Processes mutations in order (docs/sync.md sections 4 and 5). Each has its own savepoint.
     func push(
         _ mutations: [Mutation], from replica: ReplicaKey, session: UInt64, now: Milliseconds
     ) throws(HubStoreError) -> PushResult
@@ -122,7 +122,7 @@ package protocol HubReader: AnyObject {
     func entries(
         of inbox: InboxKey, after position: Position, maxCount: Int, maxBytes: Int
     ) throws(HubStoreError) -> [LogEntry]
-    /// A snapshot page (SYNC.md section 6): items below a position (nil for the first page, which carries `rest`), descending,
+    /// A snapshot page (docs/sync.md section 6): items below a position (nil for the first page, which carries `rest`), descending,
     /// at most so many rows and about so many bytes. The id of a new snapshot (nil) is the `at` of its first page.
     func snapshotPage(
         of inbox: InboxKey, id: UInt64?, below: Position?, maxRows: Int, maxBytes: Int

@@ -7,7 +7,7 @@ package struct HubStoreError: Error, Sendable, CustomStringConvertible {
         /// A code of its word.
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// An email and an external id (or a token and a device) belong to different users; never merged (SYNC.md section 2).
+        /// An email and an external id (or a token and a device) belong to different users; never merged (docs/sync.md section 2).
         package static let conflict = Code(rawValue: "conflict")
         /// No such project, user, device, inbox or item.
         package static let notFound = Code(rawValue: "notFound")

@@ -16,7 +16,7 @@ struct ReplicaRow {
 }
 
 extension SQLiteHubStore {
-    /// Exceptions of one mutation that make it `poison` (SYNC.md section 8).
+    /// Exceptions of one mutation that make it `poison` (docs/sync.md section 8).
     static let poisonFrom: Int64 = 3
 
     package func push(

@@ -27,7 +27,7 @@ package final class SQLiteHubStore: HubStore {
     let deferred = DeferredIndex()
     private let path: String
 
-    /// Makes the chain (SYNC.md section 2).
+    /// Makes the chain (docs/sync.md section 2).
     var hasher = SHA256Hasher()
     /// The source of ids, nonces and sessions.
     var random: any RandomNumberGenerator

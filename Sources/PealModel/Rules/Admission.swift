@@ -1,4 +1,4 @@
-/// What a hello presents and what the hub knows, judged in the order of SYNC.md section 7. Pure.
+/// What a hello presents and what the hub knows, judged in the order of docs/sync.md section 7. Pure.
 public struct Admission: Equatable, Sendable {
     /// How a session goes on.
     public enum Mode: String, Sendable {

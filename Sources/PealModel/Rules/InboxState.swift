@@ -1,4 +1,4 @@
-/// An inbox as a value: what a fold of the whole log gives (SYNC.md section 1). The stores state the same rule in SQL, and
+/// An inbox as a value: what a fold of the whole log gives (docs/sync.md section 1). The stores state the same rule in SQL, and
 /// differential tests tie them to this one.
 public struct InboxState: Equatable, Sendable {
     /// The position of the last folded entry.

@@ -1,4 +1,4 @@
-/// What an inbox holds of an item beyond its body: the registers that acts are judged against (SYNC.md section 3).
+/// What an inbox holds of an item beyond its body: the registers that acts are judged against (docs/sync.md section 3).
 public struct ItemState: Equatable, Sendable {
     /// The item's place in the log; also its `number`.
     public var position: Position
@@ -57,13 +57,13 @@ public struct Marks: Equatable, Sendable {
         }
     }
 
-    /// Adds a mark; read-all raises seen-all too (SYNC.md section 3).
+    /// Adds a mark; read-all raises seen-all too (docs/sync.md section 3).
     public mutating func add(_ kind: MarkKind, _ mark: Mark) {
         self[kind].add(mark)
         if kind == .read { seen.add(mark) }
     }
 
-    /// A register's effective value: its own where its rank is at least the newest mark that covers it (SYNC.md section 5).
+    /// A register's effective value: its own where its rank is at least the newest mark that covers it (docs/sync.md section 5).
     public func value(_ kind: MarkKind, _ register: Register?, at position: Position) -> Bool {
         let newest = self[kind].newest(covering: position)
         guard let register else { return newest > 0 }

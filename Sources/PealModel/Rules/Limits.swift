@@ -1,14 +1,14 @@
 /// Every limit of the contract in one place, each with its reason.
 public enum Limits {
-    /// Bytes of a frame from a replica: one full mutation of 500 items is 20 kB (SYNC.md section 6).
+    /// Bytes of a frame from a replica: one full mutation of 500 items is 20 kB (docs/sync.md section 6).
     public static let frameUp = 64 * 1024
-    /// Bytes of a frame to a replica: the largest item, many times (SYNC.md section 6).
+    /// Bytes of a frame to a replica: the largest item, many times (docs/sync.md section 6).
     public static let frameDown = 256 * 1024
-    /// Bytes of one encoded item: what cannot be delivered must not be accepted (SYNC.md section 6).
+    /// Bytes of one encoded item: what cannot be delivered must not be accepted (docs/sync.md section 6).
     public static let item = 16 * 1024
-    /// Items of one mutation (SYNC.md section 4).
+    /// Items of one mutation (docs/sync.md section 4).
     public static let itemsPerMutation = 500
-    /// Mutations of one push (SYNC.md section 6).
+    /// Mutations of one push (docs/sync.md section 6).
     public static let mutationsPerPush = 100
     /// Unacknowledged entries of a session: 64 pages of a viewer.
     public static let windowEntries = 4_096
@@ -34,13 +34,13 @@ public enum Limits {
     public static let usersPerPublish = 1_000
     /// Characters of an email or an external id.
     public static let identity = 255
-    /// Entries that a log keeps at least (SYNC.md section 8).
+    /// Entries that a log keeps at least (docs/sync.md section 8).
     public static let logEntries: Int64 = 100_000
-    /// How long a log keeps an entry at least, in milliseconds: 90 days (SYNC.md section 8).
+    /// How long a log keeps an entry at least, in milliseconds: 90 days (docs/sync.md section 8).
     public static let logAge: Milliseconds = 90 * 86_400_000
-    /// How long a settled mutation stays in the replica's journal, in milliseconds: 30 days (SYNC.md section 8).
+    /// How long a settled mutation stays in the replica's journal, in milliseconds: 30 days (docs/sync.md section 8).
     public static let journalAge: Milliseconds = 30 * 86_400_000
-    /// How long the hub remembers a uid, in milliseconds: 40 days (SYNC.md section 4).
+    /// How long the hub remembers a uid, in milliseconds: 40 days (docs/sync.md section 4).
     public static let uidAge: Milliseconds = 40 * 86_400_000
     /// Seconds between pings on an idle connection.
     public static let heartbeatSeconds: Int64 = 30

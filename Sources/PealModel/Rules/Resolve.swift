@@ -19,7 +19,7 @@ public protocol InboxView {
     func interests() throws(Failure) -> Set<String>?
 }
 
-/// The one rule of who wins (SYNC.md section 5), pure: the hub runs it at the append, the simulator everywhere.
+/// The one rule of who wins (docs/sync.md section 5), pure: the hub runs it at the append, the simulator everywhere.
 public struct Resolver<View: InboxView> {
     let view: View
     let author: Author
@@ -196,7 +196,7 @@ public struct Resolver<View: InboxView> {
         return act(.applied, effect: .interest(name: name, on: on))
     }
 
-    /// `replace` is literal (SYNC.md section 3).
+    /// `replace` is literal (docs/sync.md section 3).
     private func interests(_ names: [String]) throws(View.Failure) -> Act {
         guard let current = try view.interests() else { return notHere }
         guard names.allSatisfy(Limits.isInterest) else { return badInterest }

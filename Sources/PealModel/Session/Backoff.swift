@@ -15,7 +15,7 @@ public struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
     }
 }
 
-/// When to try again: full jitter, base 1 s, cap 60 s; the counter resets only after a healthy session (SYNC.md section 6).
+/// When to try again: full jitter, base 1 s, cap 60 s; the counter resets only after a healthy session (docs/sync.md section 6).
 struct Backoff: Equatable, Sendable {
     /// The first ceiling, in milliseconds.
     static let base: Milliseconds = 1_000

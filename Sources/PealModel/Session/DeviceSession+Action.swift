@@ -25,7 +25,7 @@ extension DeviceSession {
         case settle([Settled])
         /// Make the hub's last attempt durable, so that the next hello is higher.
         case catchUpAttempt(Int64)
-        /// Take a new replica id, keep the data, offer outbox and journal again (SYNC.md section 7).
+        /// Take a new replica id, keep the data, offer outbox and journal again (docs/sync.md section 7).
         case fork
         /// Start or restart a timer; then ``DeviceSession/fired(_:)``.
         case schedule(Timer, Milliseconds)

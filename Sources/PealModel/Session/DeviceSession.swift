@@ -1,4 +1,4 @@
-/// The replica's end of a session (SYNC.md section 6 and 7): a value without clock, socket, store or task.
+/// The replica's end of a session (docs/sync.md section 6 and 7): a value without clock, socket, store or task.
 ///
 /// Each input returns actions; the shell carries them out in order, synchronously where they concern the replica's file,
 /// and reports back through the input that the action names.
@@ -246,7 +246,7 @@ public struct DeviceSession: Equatable, Sendable {
         return actions + push(&live)
     }
 
-    /// The welcome, or the log, shows that another copy of this replica lives: take a new identity (SYNC.md section 7).
+    /// The welcome, or the log, shows that another copy of this replica lives: take a new identity (docs/sync.md section 7).
     public mutating func foundFork() -> [Action] {
         guard isConnected else { return [] }
         return Self.fork + close(.forked, "forked")

@@ -1,4 +1,4 @@
-/// The hub's end of a session (SYNC.md section 6): a value. It holds a place in the log, never a queue of entries.
+/// The hub's end of a session (docs/sync.md section 6): a value. It holds a place in the log, never a queue of entries.
 public struct HubSession: Equatable, Sendable {
     /// What the shell is to do.
     public enum Action: Equatable, Sendable {
@@ -78,7 +78,7 @@ public struct HubSession: Equatable, Sendable {
         if case .live(let live) = state { live.session } else { nil }
     }
 
-    /// Entries that are sent and not acknowledged; bounded by the window (SYNC.md invariant 12).
+    /// Entries that are sent and not acknowledged; bounded by the window (docs/sync.md invariant 12).
     public var unacknowledged: Int64 {
         if case .live(let live) = state { live.sent - live.got } else { 0 }
     }
@@ -277,7 +277,7 @@ public struct HubSession: Equatable, Sendable {
         state = .live(live)
     }
 
-    /// The log no longer holds what comes next: the session turns to a snapshot (SYNC.md section 6, credit).
+    /// The log no longer holds what comes next: the session turns to a snapshot (docs/sync.md section 6, credit).
     public mutating func overtaken() -> [Action] {
         fail(.chainMismatch, "the log was trimmed past this session; a snapshot follows")
     }

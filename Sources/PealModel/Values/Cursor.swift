@@ -4,7 +4,7 @@ public typealias Position = Int64
 /// Milliseconds since 1970 by the hub's clock, unless a name says otherwise.
 public typealias Milliseconds = Int64
 
-/// How far a replica has folded a log: one value, always written together (SYNC.md section 2).
+/// How far a replica has folded a log: one value, always written together (docs/sync.md section 2).
 public struct Cursor: Hashable, Sendable {
     /// Which creation of the log is meant; nil before the first contact.
     public var epoch: UInt64?

@@ -1,4 +1,4 @@
-/// One decision of the hub, as the log holds it (SYNC.md section 1). Its position is its place in the log, not in its bytes.
+/// One decision of the hub, as the log holds it (docs/sync.md section 1). Its position is its place in the log, not in its bytes.
 public struct Entry: Equatable, Sendable {
     /// When the hub appended it.
     public var time: Milliseconds
@@ -25,7 +25,7 @@ public struct Entry: Equatable, Sendable {
 
     /// Decodes the bytes of an entry.
     ///
-    /// - Throws: ``JSONError`` where a known kind has a wrong shape: the entry is then quarantined (SYNC.md section 6).
+    /// - Throws: ``JSONError`` where a known kind has a wrong shape: the entry is then quarantined (docs/sync.md section 6).
     public init(_ bytes: RawJSON) throws(JSONError) {
         let object = try JSONObject(bytes)
         time = try object.required("time", object.int("time"))
@@ -70,7 +70,7 @@ public struct Entry: Equatable, Sendable {
     }
 }
 
-/// A processed mutation: who, what became of it, and the whole of its effects (SYNC.md section 1, sentence 5).
+/// A processed mutation: who, what became of it, and the whole of its effects (docs/sync.md section 1, sentence 5).
 public struct Act: Equatable, Sendable {
     /// Who acted.
     public var author: Author
@@ -78,7 +78,7 @@ public struct Act: Equatable, Sendable {
     public var n: Int64?
     /// The act.
     public var uid: UInt64
-    /// When the person acted, bounded (SYNC.md section 5).
+    /// When the person acted, bounded (docs/sync.md section 5).
     public var itime: Milliseconds
     /// What became of the mutation.
     public var outcome: Outcome

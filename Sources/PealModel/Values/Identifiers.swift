@@ -30,7 +30,7 @@ public enum Hex64 {
     }
 }
 
-/// The id of an item: a UUID that the hub issues, version 7, so that ids ascend with time (SYNC.md section 2).
+/// The id of an item: a UUID that the hub issues, version 7, so that ids ascend with time (docs/sync.md section 2).
 public struct ItemID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The first 8 bytes, big-endian: time in milliseconds (48 bits), version, 12 bits.
     public let high: UInt64
@@ -123,7 +123,7 @@ public struct ItemID: Hashable, Sendable, Comparable, CustomStringConvertible {
     }
 }
 
-/// The id of one replica, 128 random bits made on the device and usable before any contact (SYNC.md section 2).
+/// The id of one replica, 128 random bits made on the device and usable before any contact (docs/sync.md section 2).
 public struct ReplicaID: Hashable, Sendable, CustomStringConvertible {
     /// The first 64 bits.
     public let high: UInt64
@@ -149,7 +149,7 @@ public struct ReplicaID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { Hex64.text(high) + Hex64.text(low) }
 }
 
-/// Who acted: a replica, or somebody through the hub's HTTP side. Authors are compared, never ordered (SYNC.md section 4).
+/// Who acted: a replica, or somebody through the hub's HTTP side. Authors are compared, never ordered (docs/sync.md section 4).
 public enum Author: Hashable, Sendable, CustomStringConvertible {
     /// An act through HTTP.
     case api

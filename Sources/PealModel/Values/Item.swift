@@ -1,4 +1,4 @@
-/// What a publisher said: the part of an item that never changes (SYNC.md section 3).
+/// What a publisher said: the part of an item that never changes (docs/sync.md section 3).
 public struct ItemBody: Equatable, Sendable {
     /// At most ``Limits/title`` characters; nil for a platform payload without one.
     public var title: String?

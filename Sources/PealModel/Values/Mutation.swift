@@ -1,4 +1,4 @@
-/// What a person, or an app for a person, did: the whole of what a replica sends (SYNC.md section 4).
+/// What a person, or an app for a person, did: the whole of what a replica sends (docs/sync.md section 4).
 public struct Mutation: Equatable, Sendable {
     /// The replica's own dense number, assigned durably at the first send.
     public var n: Int64
@@ -75,7 +75,7 @@ public struct Mutation: Equatable, Sendable {
     }
 }
 
-/// The operations of SYNC.md section 4. At most ``Limits/itemsPerMutation`` items each.
+/// The operations of docs/sync.md section 4. At most ``Limits/itemsPerMutation`` items each.
 public enum Operation: Equatable, Sendable {
     /// Sets or clears `read`; `passive` means "was shown", as opposed to a deliberate act.
     case read(items: [ItemID], on: Bool, passive: Bool)

@@ -1,4 +1,4 @@
-/// What became of a mutation, or of one item of it (SYNC.md section 5).
+/// What became of a mutation, or of one item of it (docs/sync.md section 5).
 public struct Outcome: Hashable, Sendable {
     /// What became of it; open, so that a newer hub's word is kept.
     public struct Code: RawRepresentable, Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// One register of an item (`read`, `archived`): its value and what a later act is judged against (SYNC.md section 5).
+/// One register of an item (`read`, `archived`): its value and what a later act is judged against (docs/sync.md section 5).
 public struct Register: Equatable, Sendable {
     /// The value that the last accepted act set.
     public var value: Bool
@@ -8,7 +8,7 @@ public struct Register: Equatable, Sendable {
     public var since: Position
     /// Where it last stood: `since`, or the version of a mark that spared it.
     public var rank: Position
-    /// When the person acted, bounded by what the hub knows (SYNC.md section 5, bounded intent time).
+    /// When the person acted, bounded by what the hub knows (docs/sync.md section 5, bounded intent time).
     public var itime: Milliseconds
     /// Who acted.
     public var author: Author
@@ -81,7 +81,7 @@ public struct Mark: Hashable, Sendable {
     }
 }
 
-/// The marks of one kind that still matter; only dominated pairs are dropped (SYNC.md section 3).
+/// The marks of one kind that still matter; only dominated pairs are dropped (docs/sync.md section 3).
 public struct Frontier: Equatable, Sendable {
     /// By falling `upTo`, and so by rising `version`.
     public private(set) var marks: [Mark] = []

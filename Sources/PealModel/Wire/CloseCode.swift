@@ -1,4 +1,4 @@
-/// The close codes of SYNC.md section 6. They say what to do: 40xx reconnect with back-off, 41xx do something and then
+/// The close codes of docs/sync.md section 6. They say what to do: 40xx reconnect with back-off, 41xx do something and then
 /// reconnect, 42xx stop.
 public struct CloseCode: RawRepresentable, Hashable, Sendable {
     /// The number on the wire.

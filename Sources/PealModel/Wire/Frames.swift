@@ -1,4 +1,4 @@
-/// The WebSocket subprotocol whose frames these are (SYNC.md section 6).
+/// The WebSocket subprotocol whose frames these are (docs/sync.md section 6).
 public let wireSubprotocol = "peal.v1.json"
 
 /// The version that a hello carries.
@@ -157,7 +157,7 @@ public struct Batch: Equatable, Sendable {
     public var chain: UInt64
     /// The bytes of each entry, as the log holds them.
     public var entries: [RawJSON]
-    /// The additive sum of the inbox at `to`; with the last entry of a burst (SYNC.md section 8).
+    /// The additive sum of the inbox at `to`; with the last entry of a burst (docs/sync.md section 8).
     public var sum: UInt64?
 
     /// A batch of its parts.
@@ -173,7 +173,7 @@ public struct Batch: Equatable, Sendable {
     }
 }
 
-/// One page of a snapshot, by descending position (SYNC.md section 6).
+/// One page of a snapshot, by descending position (docs/sync.md section 6).
 public struct Page: Equatable, Sendable {
     /// Which snapshot.
     public var id: UInt64
