@@ -48,16 +48,34 @@ let package = Package(
             resources: [.embedInCode("Schema")], swiftSettings: swiftSettings),
 
         // Level 3 and 4: the client library and the command.
-        .target(name: "Peal", dependencies: ["PealModel", "PealReplica", "PealWebSocket"], swiftSettings: swiftSettings),
+        .target(
+            name: "Peal", dependencies: ["PealModel", "PealSQLite", "PealReplica", "PealWebSocket"],
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
             swiftSettings: swiftSettings),
 
+        // Level 5: tools.
+        .target(name: "CPealBench", dependencies: ["CPealSQLite"], path: "tools/peal-bench-c"),
+        .executableTarget(
+            name: "peal-bench",
+            dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
+            path: "tools/peal-bench", swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"], swiftSettings: swiftSettings),
-        .testTarget(name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel"], swiftSettings: swiftSettings),
-        .testTarget(name: "PealHubTests", dependencies: ["PealHub", "PealModel"], swiftSettings: swiftSettings),
+            name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel", "PealSQLite"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PealHubTests", dependencies: ["PealHub", "PealModel", "PealSQLite", "PealWebSocket"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica"],
+            swiftSettings: swiftSettings),
+        .testTarget(name: "PealCommandTests", dependencies: ["PealCommand", "PealHub"], swiftSettings: swiftSettings),
     ]
 )

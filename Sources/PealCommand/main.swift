@@ -1,1 +1,54 @@
+import Foundation
 import Peal
+import PealHub
+import PealReplica
+
+let root = Command(
+    name: "peal", summary: "an offline-first notification inbox: hub, viewer, live tail, inspector",
+    discussion: """
+        exit codes: 0 done, 1 failed, 2 the command line is wrong, 3 the hub cannot be reached and is needed,
+        4 the hub refused, 5 a file is damaged or of another kind, 130 interrupted
+        """,
+    subcommands: [
+        HubCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command, MarkCommand.command,
+        InterestsCommand.command, OutboxCommand.command, InspectCommand.command,
+    ])
+
+/// The exit code and the sentence of an error.
+func explain(_ error: any Error) -> CommandError {
+    switch error {
+    case let error as CommandError: return error
+    case let error as PealError:
+        let code: ExitCode =
+            switch error.code {
+            case .unreachable, .notAHub: .offline
+            case .refused: .refused
+            case .file: .badFile
+            case .invalid, .badURL: .usage
+            default: .failure
+            }
+        return CommandError(code: code, message: error.message)
+    case let error as ReplicaError: return CommandError(code: .badFile, message: error.message)
+    default: return CommandError(code: .failure, message: "\(error)")
+    }
+}
+
+let words = Array(CommandLine.arguments.dropFirst())
+if words == ["--version"] {
+    Output.line("peal \(pealVersion)")
+    exit(0)
+}
+do {
+    switch try Arguments.parse(words, root: root, environment: ProcessInfo.processInfo.environment) {
+    case .help(let command, let path):
+        Output.text(Help.text(command, path: path))
+        exit(words.isEmpty ? ExitCode.usage.rawValue : ExitCode.success.rawValue)
+    case .run(let command, let arguments):
+        guard let run = command.run else { fatalError("a command without subcommands does something") }
+        exit(try await run(arguments).rawValue)
+    }
+} catch {
+    let problem = explain(error)
+    Output.note("peal: \(problem)")
+    exit(problem.code.rawValue)
+}

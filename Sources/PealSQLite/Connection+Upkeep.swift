@@ -13,7 +13,8 @@ extension Connection {
 
     /// Moves the write-ahead log into the file. Blocking.
     ///
-    /// - Throws: ``SQLiteError``: `busy` where a reader is in the way.
+    /// - Throws: ``SQLiteError``: `busy` where a reader or writer is in the way (never for `passive`), `locked` within a
+    ///   transaction.
     public func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) {
         guard sqlite3_wal_checkpoint_v2(handle, nil, mode.rawValue, nil, nil) == SQLITE_OK else {
             throw SQLiteError.last(handle)
@@ -40,44 +41,4 @@ extension Connection {
         while try query.step() { lines.append(query.text(3)) }
         return lines
     }
-
-    /// Copies the whole file, consistent, while others write. Blocking; `progress` gets (remaining, total) pages after each
-    /// step and stops the copy by answering false.
-    ///
-    /// - Throws: ``SQLiteError``: `full`, `cantOpen`, `interrupted` where `progress` said false.
-    public func backup(
-        to path: String, pagesPerStep: Int32 = 1_024, progress: (Int, Int) -> Bool = { _, _ in true }
-    ) throws(SQLiteError) {
-        var options = Options()
-        options.synchronous = .normal
-        let target = try Connection(path: path, options: options)
-        guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
-            throw SQLiteError.last(target.handle)
-        }
-        while true {
-            let result = sqlite3_backup_step(backup, pagesPerStep)
-            let goesOn = progress(Int(sqlite3_backup_remaining(backup)), Int(sqlite3_backup_pagecount(backup)))
-            if result == SQLITE_DONE { break }
-            guard goesOn else {
-                sqlite3_backup_finish(backup)
-                throw SQLiteError(.interrupted, "the copy was stopped")
-            }
-            guard result == SQLITE_OK || result == SQLITE_BUSY || result == SQLITE_LOCKED else { break }
-        }
-        guard sqlite3_backup_finish(backup) == SQLITE_OK else { throw SQLiteError.last(target.handle) }
-    }
-
-    /// Stops what the connection is doing; the one thing that another thread may call.
-    public struct Interrupter: @unchecked Sendable {
-        // sqlite3_interrupt is documented as safe from any thread while the connection is open; the reference keeps it open.
-        private let connection: Connection
-
-        init(_ connection: Connection) { self.connection = connection }
-
-        /// Makes the running statement end with `interrupted`.
-        public func interrupt() { sqlite3_interrupt(connection.handle) }
-    }
-
-    /// The handle for another thread.
-    public var interrupter: Interrupter { Interrupter(self) }
 }

@@ -1,17 +1,14 @@
 internal import CPealSQLite
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
 
 /// One connection to one SQLite file. Not Sendable: it belongs to the executor that made it, and every call blocks.
+///
+/// It closes when it is released; a ``Statement`` that outlives it stays usable, and the file is closed after the last one.
 public final class Connection {
     /// How to open a file.
     public struct Options: Sendable {
         /// Reads only; the file must be there.
         public var readOnly = false
-        /// Makes the file where it is not there, with mode 0600.
+        /// Makes the file where it is not there, with mode 0600 whatever the umask; so are its log and its index.
         public var creates = true
         /// Milliseconds that a lock is waited for.
         public var busyTimeoutMilliseconds: Int32 = 5_000
@@ -21,6 +18,8 @@ public final class Connection {
         public var checkpointPages = 1_000
         /// When a commit is durable.
         public var synchronous = Synchronous.full
+        /// Bytes of a page in a file that this makes; a power of two from 512 to 65,536.
+        public var pageSize = 4_096
 
         /// The defaults.
         public init() {}
@@ -32,6 +31,8 @@ public final class Connection {
         case normal = 1
         /// When the commit returns.
         case full = 2
+        /// As full; outside WAL also the folder, after a journal is removed.
+        case extra = 3
     }
 
     /// How a transaction begins.
@@ -43,65 +44,67 @@ public final class Connection {
     }
 
     let handle: OpaquePointer
-    private let counter = StepCounter()
-    private var cache: [UnsafeRawPointer: OpaquePointer] = [:]
+    let counter = StepCounter()
+    private var cache: [UnsafeRawPointer: CachedStatement] = [:]
     /// The path that it was opened with.
     public let path: String
+    /// Whether it was opened for reading only.
+    public let isReadOnly: Bool
+    /// The handle by which another thread stops what the connection is doing.
+    public let interrupter: Interrupter
 
-    /// Opens a file. Blocking.
+    /// Opens a file; its folder must be there. `:memory:` is a database without a file. Blocking.
     ///
-    /// - Throws: ``SQLiteError``: `cantOpen`, `notADatabase`, `corrupt`, `readOnly`, `busy`.
+    /// - Throws: ``SQLiteError``: `cantOpen`, `notADatabase`, `corrupt`, `readOnly` (not asked for, but the file cannot be
+    ///   written), `busy`, `full`, `ioError`.
     public init(path: String, options: Options = Options()) throws(SQLiteError) {
         self.path = path
-        if options.creates, !options.readOnly {
-            // SQLite would make the file with the umask's mode; its -wal and -shm take the mode of the file.
-            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-            if descriptor >= 0 { close(descriptor) }
-        }
-        var handle: OpaquePointer?
-        let flags = (options.readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
-        let result = sqlite3_open_v2(path, &handle, flags, nil)
-        guard result == SQLITE_OK, let handle else {
-            let error = handle.map { SQLiteError.last($0) } ?? SQLiteError(.noMemory, "out of memory")
-            sqlite3_close_v2(handle)
-            throw error
-        }
+        isReadOnly = options.readOnly
+        let handle = try openDatabase(path, options)
         self.handle = handle
-        sqlite3_extended_result_codes(handle, 1)
-        sqlite3_busy_timeout(handle, options.busyTimeoutMilliseconds)
-        peal_sqlite_harden(handle)
-        // The first read is what notices a file that is no database.
-        try execute("PRAGMA cache_size = -\(options.cacheKiB); PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON")
-        if options.readOnly {
-            try execute("PRAGMA query_only = ON; SELECT count(*) FROM sqlite_schema")
-        } else {
-            try execute(
-                "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = \(options.checkpointPages);"
-                    + "PRAGMA journal_size_limit = 67108864")
-            try setSynchronous(options.synchronous)
-        }
+        interrupter = Interrupter(handle)
+        // Every member is set: where this throws, `deinit` closes.
+        try configure(options)
     }
 
     deinit {
-        for statement in cache.values { sqlite3_finalize(statement) }
+        interrupter.invalidate()
+        for statement in cache.values { sqlite3_finalize(statement.handle) }
         sqlite3_close_v2(handle)
-    }
-
-    /// Chooses when commits from now on are durable. Not inside a transaction.
-    ///
-    /// - Throws: ``SQLiteError``.
-    public func setSynchronous(_ synchronous: Synchronous) throws(SQLiteError) {
-        try execute("PRAGMA synchronous = \(synchronous.rawValue)")
     }
 
     // MARK: SQL
 
     /// Runs SQL of any number of statements without parameters; rows are dropped. Blocking.
     ///
-    /// - Throws: ``SQLiteError``; earlier statements of the text stay done.
+    /// - Throws: ``SQLiteError`` with the SQL of the failed statement; earlier statements of the text stay done.
     public func execute(_ sql: String) throws(SQLiteError) {
-        counter.steps += 1
-        guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteError.last(handle, sql: sql) }
+        var failure: SQLiteError?
+        sql.withCString { text in
+            var next: UnsafePointer<CChar>? = text
+            while let start = next, start.pointee != 0, failure == nil {
+                var statement: OpaquePointer?
+                guard sqlite3_prepare_v2(handle, start, -1, &statement, &next) == SQLITE_OK else {
+                    failure = SQLiteError.last(handle, sql: String(cString: start))
+                    return
+                }
+                // White space and comments make no statement.
+                if let statement { failure = runOnce(statement) }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func runOnce(_ statement: OpaquePointer) -> SQLiteError? {
+        defer { sqlite3_finalize(statement) }
+        while true {
+            counter.steps += 1
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: continue
+            case SQLITE_DONE: return nil
+            default: return SQLiteError.last(handle, sql: sqlite3_sql(statement).map { String(cString: $0) })
+            }
+        }
     }
 
     /// Prepares one statement that the caller keeps.
@@ -112,32 +115,31 @@ public final class Connection {
     }
 
     /// Lends a cached statement, prepared at its first use; its row is reset and its values forgotten afterwards, also when
-    /// `body` throws. Not for two uses of the same text at once.
+    /// `body` throws. While one text is lent already, a second use of it prepares a statement of its own.
     ///
     /// - Throws: ``SQLiteError`` where the SQL is wrong, or what `body` throws.
     public func statement<R>(
         _ sql: StaticString, _ body: (borrowing Statement) throws(SQLiteError) -> R
     ) throws(SQLiteError) -> R {
-        let key = UnsafeRawPointer(sql.utf8Start)
-        let prepared: OpaquePointer
-        if let found = cache[key] {
-            prepared = found
-        } else {
-            let text = sql.description
-            var made: OpaquePointer?
-            guard
-                sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil) == SQLITE_OK,
-                let made
-            else { throw SQLiteError.last(handle, sql: text) }
-            cache[key] = made
-            prepared = made
-        }
-        precondition(sqlite3_stmt_busy(prepared) == 0, "this statement is in use; prepare a second one")
+        let cached = try cachedStatement(sql)
+        if cached.isLent { return try body(prepare(sql.description)) }
+        cached.isLent = true
         defer {
-            sqlite3_reset(prepared)
-            sqlite3_clear_bindings(prepared)
+            sqlite3_reset(cached.handle)
+            sqlite3_clear_bindings(cached.handle)
+            counter.forgetBinding(of: cached.handle)
+            cached.isLent = false
         }
-        return try body(Statement(borrowing: prepared, counter: counter))
+        return try body(Statement(borrowing: cached.handle, counter: counter))
+    }
+
+    private func cachedStatement(_ sql: StaticString) throws(SQLiteError) -> CachedStatement {
+        precondition(sql.hasPointerRepresentation, "a single scalar is no statement")
+        let key = UnsafeRawPointer(sql.utf8Start)
+        if let found = cache[key] { return found }
+        let made = CachedStatement(try prepareHandle(handle, sql.description))
+        cache[key] = made
+        return made
     }
 
     /// The first column of the first row of a query without parameters; 0 where there is no row.
@@ -146,76 +148,6 @@ public final class Connection {
     public func int(_ sql: String) throws(SQLiteError) -> Int64 {
         let statement = try prepare(sql)
         return try statement.step() ? statement.int64(0) : 0
-    }
-
-    // MARK: Transactions
-
-    /// Runs `body` in a transaction, undone where it throws. Blocking; not nested.
-    ///
-    /// - Throws: ``SQLiteError`` of begin or commit through `failure`, or what `body` throws.
-    public func transaction<R, E: Error>(
-        _ kind: TransactionKind, failure: (SQLiteError) -> E, _ body: () throws(E) -> R
-    ) throws(E) -> R {
-        do {
-            try execute(kind == .immediate ? "BEGIN IMMEDIATE" : "BEGIN DEFERRED")
-        } catch {
-            throw failure(error)
-        }
-        let result: R
-        do throws(E) {
-            result = try body()
-        } catch {
-            rollback()
-            throw error
-        }
-        do {
-            try execute("COMMIT")
-        } catch {
-            rollback()
-            throw failure(error)
-        }
-        return result
-    }
-
-    /// Runs `body` in a transaction, undone where it throws. Blocking; not nested.
-    ///
-    /// - Throws: ``SQLiteError``.
-    public func transaction<R>(
-        _ kind: TransactionKind = .immediate, _ body: () throws(SQLiteError) -> R
-    ) throws(SQLiteError) -> R {
-        try transaction(kind, failure: { $0 }, body)
-    }
-
-    /// Undoes an open transaction; harmless where there is none.
-    public func rollback() {
-        if isInTransaction { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
-    }
-
-    /// Runs `body` in a savepoint of its own, undone where it throws. Savepoints nest. Blocking.
-    ///
-    /// - Throws: ``SQLiteError`` through `failure`, or what `body` throws.
-    public func savepoint<R, E: Error>(
-        failure: (SQLiteError) -> E, _ body: () throws(E) -> R
-    ) throws(E) -> R {
-        do {
-            try execute("SAVEPOINT s")
-        } catch {
-            throw failure(error)
-        }
-        let result: R
-        do throws(E) {
-            result = try body()
-        } catch {
-            // A full disk or a broken file has ended the whole transaction already.
-            if isInTransaction { sqlite3_exec(handle, "ROLLBACK TO s; RELEASE s", nil, nil, nil) }
-            throw error
-        }
-        do {
-            try execute("RELEASE s")
-        } catch {
-            throw failure(error)
-        }
-        return result
     }
 
     /// Whether a transaction is open.
@@ -230,10 +162,25 @@ public final class Connection {
     /// Statement steps since the connection was opened.
     public var stepCount: Int { counter.steps }
 
-    /// A number that moves when another connection commits.
+    /// The `user_version` of the file.
+    ///
+    /// - Throws: ``SQLiteError``.
+    public func userVersion() throws(SQLiteError) -> Int32 {
+        Int32(truncatingIfNeeded: try int("PRAGMA user_version"))
+    }
+
+    /// A number that moves when another connection commits, never with this one's own commits.
     ///
     /// - Throws: ``SQLiteError``.
     public func dataVersion() throws(SQLiteError) -> Int64 {
         try statement("PRAGMA data_version") { (query) throws(SQLiteError) in try query.step() ? query.int64(0) : 0 }
     }
+}
+
+/// A statement that a connection keeps, and whether somebody has it.
+private final class CachedStatement {
+    let handle: OpaquePointer
+    var isLent = false
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
 }

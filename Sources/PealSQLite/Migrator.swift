@@ -21,13 +21,15 @@ public struct Migrator: Sendable {
 
     /// A migrator of its parts.
     public init(applicationID: Int32, steps: [Step]) {
-        precondition(steps.map(\.version) == Array(1...Int32(steps.count)), "versions ascend from 1")
+        precondition(applicationID != 0, "0 is the id of no application")
+        precondition(steps.enumerated().allSatisfy { $1.version == Int32($0) + 1 }, "versions ascend from 1")
         self.applicationID = applicationID
         self.steps = steps
     }
 
     /// Checks whose file it is and of which version, without writing.
     ///
+    /// - Parameter allowsNewer: a read-only connection may look into a newer file. One that writes never may.
     /// - Returns: the file's version; 0 for an empty file.
     /// - Throws: ``SQLiteError``: `otherApplication`, `newerVersion`, and what reading can throw.
     public func check(_ connection: Connection, allowsNewer: Bool = false) throws(SQLiteError) -> Int32 {
@@ -37,7 +39,7 @@ public struct Migrator: Sendable {
         guard application == Int64(applicationID) || (application == 0 && version == 0 && tables == 0) else {
             throw SQLiteError(.otherApplication, "\(connection.path) is a database of another application")
         }
-        guard allowsNewer || version <= Int32(steps.count) else {
+        guard version <= Int32(steps.count) || allowsNewer && connection.isReadOnly else {
             throw SQLiteError(
                 .newerVersion, "\(connection.path) has version \(version); this program knows up to \(steps.count)")
         }
@@ -54,7 +56,9 @@ public struct Migrator: Sendable {
                 // Another process may have been here while we waited for the lock.
                 guard try check(connection) < step.version else { return }
                 try connection.execute(step.sql)
-                try connection.execute("PRAGMA application_id = \(applicationID); PRAGMA user_version = \(step.version)")
+                precondition(connection.isInTransaction, "a step's SQL must not end its transaction")
+                try connection.execute(
+                    "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(step.version)")
             }
         }
     }

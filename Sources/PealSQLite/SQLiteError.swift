@@ -16,6 +16,10 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let busy = Code(rawValue: 5)
         /// The disk, or the file's page limit, is full.
         public static let full = Code(rawValue: 13)
+        /// SQLite had undone the transaction by itself before its end.
+        public static let aborted = Code(rawValue: 4)
+        /// A table is locked within the connection, as for a checkpoint inside a transaction.
+        public static let locked = Code(rawValue: 6)
         /// Memory ran out.
         public static let noMemory = Code(rawValue: 7)
         /// The file is read-only, or was opened so.
@@ -32,6 +36,10 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let tooBig = Code(rawValue: 18)
         /// A constraint does not hold.
         public static let constraint = Code(rawValue: 19)
+        /// A UNIQUE constraint does not hold; refines `constraint`.
+        public static let constraintUnique = Code(rawValue: 19 | 8 << 8)
+        /// A deferred transaction that has read cannot write any more, for another one wrote: begin again. Refines `busy`.
+        public static let busySnapshot = Code(rawValue: 5 | 2 << 8)
         /// The file is not a SQLite database.
         public static let notADatabase = Code(rawValue: 26)
         /// The SQL is wrong, or a table is missing.
@@ -56,18 +64,27 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         self.sql = sql
     }
 
-    /// Whether the primary code is that one.
-    public func isCode(_ code: Code) -> Bool { self.code.primary == code }
+    /// Whether the code is that one or refines it.
+    public func isCode(_ code: Code) -> Bool { self.code == code || self.code.primary == code }
 
     /// A sentence for a log.
     public var description: String {
         "SQLite \(code.rawValue): \(message)" + (sql.map { " [\($0.prefix(120))]" } ?? "")
     }
 
+    /// An error in SQLite's general words for a code.
+    init(resultCode: Int32, sql: String? = nil) {
+        self.init(Code(rawValue: resultCode), String(cString: sqlite3_errstr(resultCode)), sql: sql)
+    }
+
     /// The error that a connection has just reported.
-    static func last(_ handle: OpaquePointer?, sql: String? = nil) -> SQLiteError {
+    ///
+    /// - Parameter hasValues: the statement ran with bound values, which a general error may quote (a search pattern, a JSON
+    ///   path): the general words for the code take the place of its own.
+    static func last(_ handle: OpaquePointer?, sql: String? = nil, hasValues: Bool = false) -> SQLiteError {
         guard let handle else { return SQLiteError(.noMemory, "out of memory", sql: sql) }
-        return SQLiteError(
-            Code(rawValue: sqlite3_extended_errcode(handle)), String(cString: sqlite3_errmsg(handle)), sql: sql)
+        let code = Code(rawValue: sqlite3_extended_errcode(handle))
+        if hasValues, code.primary == .sql { return SQLiteError(resultCode: code.rawValue, sql: sql) }
+        return SQLiteError(code, String(cString: sqlite3_errmsg(handle)), sql: sql)
     }
 }

@@ -12,11 +12,7 @@ public struct Statement: ~Copyable {
     ///
     /// - Throws: ``SQLiteError`` where the SQL is wrong.
     init(_ connection: OpaquePointer, _ sql: String, counter: StepCounter) throws(SQLiteError) {
-        var handle: OpaquePointer?
-        guard sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil) == SQLITE_OK,
-            let handle
-        else { throw SQLiteError.last(connection, sql: sql) }
-        self.handle = handle
+        handle = try prepareHandle(connection, sql)
         self.counter = counter
         owned = true
     }
@@ -29,13 +25,23 @@ public struct Statement: ~Copyable {
     }
 
     deinit {
-        if owned { sqlite3_finalize(handle) }
+        guard owned else { return }
+        counter.forgetBinding(of: handle)
+        sqlite3_finalize(handle)
     }
 
     // MARK: Binding
 
+    /// A value that cannot be bound must not become NULL: the next step throws.
+    @inline(__always)
     private func check(_ result: Int32) {
-        precondition(result == SQLITE_OK || result == SQLITE_NOMEM || result == SQLITE_TOOBIG, "no such parameter, or the statement is running")
+        if result != SQLITE_OK { note(result) }
+    }
+
+    private func note(_ result: Int32) {
+        precondition(
+            result == SQLITE_NOMEM || result == SQLITE_TOOBIG, "no such parameter, or the statement is running")
+        counter.failedBinding = (handle, result)
     }
 
     /// Binds an integer.
@@ -72,7 +78,9 @@ public struct Statement: ~Copyable {
 
     /// Binds a blob; a copy is made.
     public func bind(_ index: Int32, _ value: UnsafeRawBufferPointer) {
-        check(peal_sqlite_bind_blob(handle, index, value.baseAddress ?? UnsafeRawPointer(Self.empty), UInt64(value.count)))
+        check(
+            peal_sqlite_bind_blob(handle, index, value.baseAddress ?? UnsafeRawPointer(Self.empty), UInt64(value.count))
+        )
     }
 
     /// Binds a blob; a copy is made.
@@ -119,20 +127,34 @@ public struct Statement: ~Copyable {
 
     // MARK: Running
 
-    /// Steps to the next row: true where there is one, false at the end. Blocking.
+    /// Steps to the next row: true where there is one, false at the end, where the statement is reset. Blocking.
     ///
-    /// - Throws: ``SQLiteError``; the statement is reset then.
+    /// - Throws: ``SQLiteError``, also of a value that could not be bound (`tooBig`, `noMemory`); the statement is reset then.
     @inline(__always)
     public func step() throws(SQLiteError) -> Bool {
+        if counter.failedBinding != nil { try throwFailedBinding() }
         counter.steps += 1
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
-        case SQLITE_DONE: return false
-        default:
-            let error = SQLiteError.last(sqlite3_db_handle(handle), sql: sqlite3_sql(handle).map { String(cString: $0) })
+        case SQLITE_DONE:
             sqlite3_reset(handle)
-            throw error
+            return false
+        default: throw stepError()
         }
+    }
+
+    private func throwFailedBinding() throws(SQLiteError) {
+        guard let failed = counter.failedBinding, failed.statement == handle else { return }
+        counter.failedBinding = nil
+        throw SQLiteError(resultCode: failed.code, sql: sqlite3_sql(handle).map { String(cString: $0) })
+    }
+
+    private func stepError() -> SQLiteError {
+        let error = SQLiteError.last(
+            sqlite3_db_handle(handle), sql: sqlite3_sql(handle).map { String(cString: $0) },
+            hasValues: sqlite3_bind_parameter_count(handle) > 0)
+        sqlite3_reset(handle)
+        return error
     }
 
     /// Makes the statement ready for the next run; bound values stay.
@@ -140,7 +162,10 @@ public struct Statement: ~Copyable {
     public func reset() { sqlite3_reset(handle) }
 
     /// Forgets the bound values.
-    public func clearBindings() { sqlite3_clear_bindings(handle) }
+    public func clearBindings() {
+        sqlite3_clear_bindings(handle)
+        counter.forgetBinding(of: handle)
+    }
 
     /// Runs a statement whose rows, if any, do not matter, and resets it. Blocking.
     ///
@@ -148,67 +173,46 @@ public struct Statement: ~Copyable {
     @inline(__always)
     public func run() throws(SQLiteError) {
         while try step() {}
-        sqlite3_reset(handle)
     }
+}
 
-    // MARK: Columns
-
-    /// How many columns a row has.
-    public var columnCount: Int32 { sqlite3_column_count(handle) }
-
-    /// The name of a column.
-    public func name(_ index: Int32) -> String { sqlite3_column_name(handle, index).map { String(cString: $0) } ?? "" }
-
-    /// Whether a column is NULL.
-    @inline(__always)
-    public func isNull(_ index: Int32) -> Bool { sqlite3_column_type(handle, index) == SQLITE_NULL }
-
-    /// An integer column; 0 for NULL.
-    @inline(__always)
-    public func int64(_ index: Int32) -> Int64 { sqlite3_column_int64(handle, index) }
-
-    /// An integer column; 0 for NULL.
-    public func int(_ index: Int32) -> Int { Int(sqlite3_column_int64(handle, index)) }
-
-    /// The bits of an integer column, unsigned.
-    public func bits(_ index: Int32) -> UInt64 { UInt64(bitPattern: sqlite3_column_int64(handle, index)) }
-
-    /// A column that is 0 or 1; false for NULL.
-    public func bool(_ index: Int32) -> Bool { sqlite3_column_int64(handle, index) != 0 }
-
-    /// An integer column, or nil for NULL.
-    public func optionalInt64(_ index: Int32) -> Int64? { isNull(index) ? nil : int64(index) }
-
-    /// A column that is 0 or 1, or nil for NULL.
-    public func optionalBool(_ index: Int32) -> Bool? { isNull(index) ? nil : bool(index) }
-
-    /// A number column; 0 for NULL.
-    public func double(_ index: Int32) -> Double { sqlite3_column_double(handle, index) }
-
-    /// A text column, invalid UTF-8 repaired; empty for NULL.
-    public func text(_ index: Int32) -> String {
-        guard let text = sqlite3_column_text(handle, index) else { return "" }
-        let count = Int(sqlite3_column_bytes(handle, index))
-        return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+/// Prepares SQL that is one statement and stays for a while.
+func prepareHandle(_ connection: OpaquePointer, _ sql: String) throws(SQLiteError) -> OpaquePointer {
+    var handle: OpaquePointer?
+    var isFollowed = false
+    let result = sql.withCString { text in
+        var tail: UnsafePointer<CChar>?
+        let result = sqlite3_prepare_v3(connection, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, &tail)
+        if result == SQLITE_OK, let tail { isFollowed = hasStatement(connection, tail) }
+        return result
     }
-
-    /// A text column, or nil for NULL.
-    public func optionalText(_ index: Int32) -> String? { isNull(index) ? nil : text(index) }
-
-    /// A blob or text column; empty for NULL.
-    public func blob(_ index: Int32) -> [UInt8] { withBytes(index) { Array($0) } }
-
-    /// A blob or text column, or nil for NULL.
-    public func optionalBlob(_ index: Int32) -> [UInt8]? { isNull(index) ? nil : blob(index) }
-
-    /// Lends the bytes of a blob or text column; they are valid during the call only.
-    public func withBytes<R>(_ index: Int32, _ body: (UnsafeRawBufferPointer) -> R) -> R {
-        let start = sqlite3_column_blob(handle, index)
-        return body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, index))))
+    guard result == SQLITE_OK else { throw SQLiteError.last(connection, sql: sql) }
+    guard let handle, !isFollowed else {
+        sqlite3_finalize(handle)
+        throw SQLiteError(.sql, "the text is not exactly one statement", sql: sql)
     }
+    return handle
+}
+
+/// Whether there is more than white space, comments and semicolons; SQLite alone knows.
+private func hasStatement(_ connection: OpaquePointer, _ text: UnsafePointer<CChar>) -> Bool {
+    var next: UnsafePointer<CChar>? = text
+    while let start = next, start.pointee != 0 {
+        var handle: OpaquePointer?
+        let result = sqlite3_prepare_v2(connection, start, -1, &handle, &next)
+        sqlite3_finalize(handle)
+        if result != SQLITE_OK || handle != nil { return true }
+    }
+    return false
 }
 
 /// Counts the steps of a connection's statements, so that a test can hold a call to a number of statements.
 final class StepCounter {
     var steps = 0
+    /// The last value that a statement could not take, until its step tells.
+    var failedBinding: (statement: OpaquePointer, code: Int32)?
+
+    func forgetBinding(of statement: OpaquePointer) {
+        if let failed = failedBinding, failed.statement == statement { failedBinding = nil }
+    }
 }

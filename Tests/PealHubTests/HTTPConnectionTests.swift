@@ -172,6 +172,13 @@ import Testing
         #expect(client.isClosed())
     }
 
+    @Test func `a body that takes too long is cut off however steadily it trickles`() throws {
+        let server = try HTTPTestServer { $0.bodySeconds = 0 }
+        let client = try server.client()
+        try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na")
+        #expect(client.isClosed())
+    }
+
     @Test func `the peer's address is known`() throws {
         #expect(try HTTPTestServer().client().request("GET", "/peer").text == "127.0.0.1")
     }

@@ -1,3 +1,4 @@
+import PealModel
 import Testing
 
 @testable import PealHub
@@ -48,7 +49,7 @@ import Testing
             client.request("GET", path), client.request("POST", path, body: [UInt8](repeating: 1, count: 11)),
             client.request("POST", "/publish_api/%00"),
         ]
-        #expect(responses.map(\.status) == [405, 413, 400])
+        #expect(responses.map(\.status) == [405, 400, 400])
         for response in responses { #expect(response.text.hasPrefix(#"{"error":""#)) }
     }
 
@@ -71,7 +72,16 @@ import Testing
         #expect(try !request("application/jsonx").hasContentType("application/json"))
     }
 
-    @Test func `text in an error body is escaped as JSON`() {
-        #expect(JSONText.quoted("a\"b\\c\n\u{1}é") == #""a\"b\\c\n\u0001é""#)
+    @Test(arguments: HTTPSurface.allCases)
+    func `an error body is JSON whatever the message holds`(surface: HTTPSurface) throws {
+        let failure = HTTPFailure.badRequest("a_code", "a\"b\\c\n\u{1}é")
+        let json = try JSON(surface.response(to: failure).body[...])
+        let message =
+            switch surface {
+            case .inbox: json["errors"]?.arrayValue?.first?["message"]
+            case .interests: json["description"]
+            case .native: json["error"]?["message"]
+            }
+        #expect(message?.stringValue == failure.message)
     }
 }

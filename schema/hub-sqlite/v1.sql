@@ -1,1 +1,201 @@
--- placeholder
+-- The hub's tables on SQLite, version 1. Read CONTRIBUTING.md before changing a released version.
+-- Times are milliseconds since 1970. Ids that devices see are text or blobs of random bits; row ids never leave the hub.
+
+CREATE TABLE meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    -- Every entry up to here is in `log`; later ones may not be yet (deferred index).
+    indexed_seq INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT INTO meta (id) VALUES (1);
+
+CREATE TABLE project (
+    id INTEGER PRIMARY KEY,
+    instance TEXT NOT NULL UNIQUE,
+    api_key TEXT NOT NULL UNIQUE,
+    -- Readable: HMAC and user tokens are computed with it. The file is mode 0600.
+    secret TEXT NOT NULL,
+    -- 32 random bytes that never change: a replica's secret is computed from them, its id and its inbox, so it needs no row
+    -- and outlives a restored backup.
+    seed BLOB NOT NULL,
+    hmac_required INTEGER NOT NULL,
+    created INTEGER NOT NULL
+) STRICT;
+
+-- One log. Small rows: a fan-out to many inboxes rewrites one of each.
+CREATE TABLE inbox (
+    id INTEGER PRIMARY KEY,
+    project INTEGER NOT NULL,
+    public BLOB NOT NULL UNIQUE,
+    -- 0 a user's, 1 a device's, 2 deleted with its user or device (a tombstone; its rows are purged little by little)
+    kind INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    head INTEGER NOT NULL DEFAULT 0,
+    chain INTEGER NOT NULL DEFAULT 0,
+    floor INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX inbox_purge ON inbox (id) WHERE kind = 2 AND head > 0;
+
+-- The durable truth, in order of arrival: a clustered (inbox, position) would dirty one page for each inbox of a fan-out.
+-- An item's id is (time, seq, salt), so it leads here without an index of its own.
+CREATE TABLE entry (
+    seq INTEGER PRIMARY KEY,
+    inbox INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    -- The publish of an item; 0 for other kinds.
+    publish INTEGER NOT NULL,
+    salt INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    chain INTEGER NOT NULL,
+    -- NULL once trimmed.
+    bytes BLOB
+) STRICT;
+
+-- The way from (inbox, position) to the entry. Filled late for wide fan-outs (meta.indexed_seq).
+CREATE TABLE log (
+    inbox INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    publish INTEGER NOT NULL,
+    PRIMARY KEY (inbox, position)
+) STRICT, WITHOUT ROWID;
+
+-- The registers of an item; a row only once somebody has acted on it. A register is (value, passive, since, rank, itime, author,
+-- uid); `at` is when the value became true.
+CREATE TABLE state (
+    inbox INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    deleted INTEGER NOT NULL DEFAULT 0,
+    seen INTEGER NOT NULL DEFAULT 0,
+    seen_at INTEGER,
+    read_value INTEGER, read_passive INTEGER, read_since INTEGER, read_rank INTEGER, read_itime INTEGER,
+    read_author BLOB, read_uid INTEGER, read_at INTEGER,
+    archived_value INTEGER, archived_passive INTEGER, archived_since INTEGER, archived_rank INTEGER,
+    archived_itime INTEGER, archived_author BLOB, archived_uid INTEGER, archived_at INTEGER,
+    PRIMARY KEY (inbox, position)
+) STRICT, WITHOUT ROWID;
+-- What a mark must spare: single choices that say the opposite.
+CREATE INDEX state_unread ON state (inbox, read_since) WHERE read_value = 0;
+CREATE INDEX state_unarchived ON state (inbox, archived_since) WHERE archived_value = 0;
+
+-- live = 1: the frontier. live = 0: dominated ones, kept for the time at which they made an item read, seen or archived.
+CREATE TABLE mark (
+    inbox INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    up_to INTEGER NOT NULL,
+    itime INTEGER NOT NULL,
+    live INTEGER NOT NULL,
+    PRIMARY KEY (inbox, kind, version)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mark_live ON mark (inbox) WHERE live = 1;
+
+CREATE TABLE user (
+    id INTEGER PRIMARY KEY,
+    project INTEGER NOT NULL,
+    inbox INTEGER NOT NULL UNIQUE,
+    external_id TEXT,
+    email TEXT,
+    first_name TEXT,
+    last_name TEXT,
+    attributes BLOB,
+    phone_numbers BLOB,
+    created INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX user_external ON user (project, external_id) WHERE external_id IS NOT NULL;
+CREATE UNIQUE INDEX user_email ON user (project, email) WHERE email IS NOT NULL;
+
+-- A device's id is the public id of its inbox.
+CREATE TABLE device (
+    inbox INTEGER PRIMARY KEY,
+    project INTEGER NOT NULL,
+    user INTEGER,
+    platform TEXT,
+    token TEXT,
+    metadata BLOB,
+    created INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX device_token ON device (project, platform, token) WHERE token IS NOT NULL;
+CREATE INDEX device_user ON device (user) WHERE user IS NOT NULL;
+
+CREATE TABLE interest (
+    project INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    inbox INTEGER NOT NULL,
+    PRIMARY KEY (project, name, inbox)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX interest_inbox ON interest (inbox, name);
+
+CREATE TABLE replica (
+    id INTEGER PRIMARY KEY,
+    public BLOB NOT NULL UNIQUE,
+    inbox INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    nonce_current TEXT NOT NULL,
+    nonce_issued TEXT NOT NULL,
+    last_n INTEGER NOT NULL DEFAULT 0,
+    last_uid INTEGER,
+    -- The live session (fencing); NULL before the first.
+    session INTEGER,
+    -- How often the mutation last_n + 1 made the hub fail.
+    failures INTEGER NOT NULL DEFAULT 0,
+    -- The durable cursor.
+    got INTEGER NOT NULL DEFAULT 0,
+    created INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX replica_inbox ON replica (inbox);
+
+-- Every processed act, kept 40 days. The author is a replica's 16 bytes, or empty for HTTP.
+CREATE TABLE act (
+    inbox INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    author BLOB NOT NULL,
+    -- The replica's number; 0 for HTTP.
+    n INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    PRIMARY KEY (inbox, uid, author, n)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX act_number ON act (inbox, author, n) WHERE n > 0;
+CREATE INDEX act_time ON act (time);
+
+CREATE TABLE publish (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    project INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    category TEXT,
+    topic TEXT,
+    silent INTEGER NOT NULL,
+    expires INTEGER,
+    -- The entries of the publish lie within; 0 and 0 before the first.
+    first_seq INTEGER NOT NULL DEFAULT 0,
+    last_seq INTEGER NOT NULL DEFAULT 0,
+    matched INTEGER NOT NULL,
+    -- The body of a wide publish that is not all appended; NULL otherwise.
+    pending BLOB,
+    -- Where `expired` has been appended up to; NULL once it is for all of it, or where nothing expires.
+    expiring INTEGER
+) STRICT;
+CREATE INDEX publish_pending ON publish (id) WHERE pending IS NOT NULL;
+CREATE INDEX publish_expiring ON publish (expires) WHERE expiring IS NOT NULL;
+
+-- The frozen targets of wide publishes; a row leaves in the transaction that appends its item.
+CREATE TABLE target (
+    publish INTEGER NOT NULL,
+    inbox INTEGER NOT NULL,
+    PRIMARY KEY (publish, inbox)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE answer (
+    project INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    status INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    time INTEGER NOT NULL,
+    PRIMARY KEY (project, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX answer_time ON answer (time);

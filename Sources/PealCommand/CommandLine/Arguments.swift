@@ -128,7 +128,8 @@ extension Arguments {
     ) throws(CommandError) {
         let least = command.operands.filter { !$0.optional }.count
         if operands.count < least {
-            throw .usage("\(command.operands[operands.count].name) is missing. See '\(path.joined(separator: " ")) --help'.")
+            throw .usage(
+                "\(command.operands[operands.count].name) is missing. See '\(path.joined(separator: " ")) --help'.")
         }
         if operands.count > command.operands.count, command.operands.last?.repeats != true {
             throw .usage("'\(operands[command.operands.count])' is one word too many.")

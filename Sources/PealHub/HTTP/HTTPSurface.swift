@@ -1,3 +1,5 @@
+internal import PealModel
+
 /// The families of routes, which differ in the shape of an error.
 package enum HTTPSurface: Sendable, Hashable, CaseIterable {
     /// MagicBell's shape: `{"errors":[{"code","message"}]}`.
@@ -20,15 +22,21 @@ package enum HTTPSurface: Sendable, Hashable, CaseIterable {
 
     /// A failure in this surface's shape.
     package func response(to failure: HTTPFailure) -> HTTPResponse {
-        let code = JSONText.quoted(failure.code)
-        let message = JSONText.quoted(failure.message)
+        let code = Self.quoted(failure.code)
+        let message = Self.quoted(failure.message)
         let body =
             switch self {
             case .inbox: #"{"errors":[{"code":\#(code),"message":\#(message)}]}"#
-            case .interests: #"{"error":\#(JSONText.quoted(Self.title(failure.status))),"description":\#(message)}"#
+            case .interests: #"{"error":\#(Self.quoted(Self.title(failure.status))),"description":\#(message)}"#
             case .native: #"{"error":{"code":\#(code),"message":\#(message)}}"#
             }
-        return .json(failure.status, Array(body.utf8), headers: failure.headers)
+        // Beams' clients know a body over the limit as 400.
+        let status = self == .interests && failure.status == 413 ? 400 : failure.status
+        return .json(status, Array(body.utf8), headers: failure.headers)
+    }
+
+    private static func quoted(_ text: String) -> String {
+        String(decoding: JSON.string(text).bytes, as: UTF8.self)
     }
 
     /// The short text that Beams puts into `error`.
@@ -46,27 +54,5 @@ package enum HTTPSurface: Sendable, Hashable, CaseIterable {
         case 503: "Service unavailable"
         default: status < 500 ? "Bad request" : "Internal error"
         }
-    }
-}
-
-/// JSON text of a string, for bodies that are too simple for an encoder.
-enum JSONText {
-    /// The string in quotes, with everything escaped that JSON requires.
-    static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case "\u{0}"..<"\u{20}":
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
     }
 }

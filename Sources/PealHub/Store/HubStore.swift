@@ -123,9 +123,9 @@ package protocol HubReader: AnyObject {
         of inbox: InboxKey, after position: Position, maxCount: Int, maxBytes: Int
     ) throws(HubStoreError) -> [LogEntry]
     /// A snapshot page (SYNC.md section 6): items below a position (nil for the first page, which carries `rest`), descending,
-    /// at most so many rows and about so many bytes.
+    /// at most so many rows and about so many bytes. The id of a new snapshot (nil) is the `at` of its first page.
     func snapshotPage(
-        of inbox: InboxKey, id: UInt64, below: Position?, maxRows: Int, maxBytes: Int
+        of inbox: InboxKey, id: UInt64?, below: Position?, maxRows: Int, maxBytes: Int
     ) throws(HubStoreError) -> Page
     /// A page of the list. Silent, expired and deleted items are neither listed nor counted.
     func list(_ query: ListQuery, of inbox: InboxKey) throws(HubStoreError) -> ListPage

@@ -81,7 +81,7 @@ extension JSON {
             if scalar >= 0xD800, scalar < 0xDC00 {
                 scanner.index += 2
                 let low = (try? scanner.hexUnit()) ?? 0xDC00
-                scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
+                scalar = 0x10000 + (scalar - 0xD800) << 10 + low & 0x3FF
             }
             decoded.append(contentsOf: String(UnicodeScalar(scalar) ?? "\u{FFFD}").utf8)
         default: decoded.append(byte)

@@ -13,15 +13,18 @@ public enum JSON: Equatable, Sendable {
     /// The members in the order of the text; the first of two equal keys counts.
     case object([(key: String, value: JSON)])
 
+    /// JSON compares strings by code points (RFC 8259 section 8.3), Swift by canonical equivalence.
+    private static func same(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+
     /// Whether two values are equal; the order of members counts, as it does on the wire.
     public static func == (left: JSON, right: JSON) -> Bool {
         switch (left, right) {
         case (.null, .null): true
         case (.bool(let a), .bool(let b)): a == b
         case (.number(let a), .number(let b)): a == b
-        case (.string(let a), .string(let b)): a == b
+        case (.string(let a), .string(let b)): same(a, b)
         case (.array(let a), .array(let b)): a == b
-        case (.object(let a), .object(let b)): a.elementsEqual(b) { $0.key == $1.key && $0.value == $1.value }
+        case (.object(let a), .object(let b)): a.elementsEqual(b) { same($0.key, $1.key) && $0.value == $1.value }
         default: false
         }
     }
@@ -62,7 +65,9 @@ public enum JSON: Equatable, Sendable {
         case UInt8(ascii: "{"):
             let object = try JSONObject(value)
             var members: [(key: String, value: JSON)] = []
-            for (key, raw) in object.rawMembers where !members.contains(where: { $0.key == key }) {
+            // By code units: Swift's own equality of strings would drop a key that only looks like another.
+            var known = Set<[UInt8]>()
+            for (key, raw) in object.rawMembers where known.insert(Array(key.utf8)).inserted {
                 members.append((key, try build(raw)))
             }
             return .object(members)
@@ -73,7 +78,7 @@ public enum JSON: Equatable, Sendable {
     /// The member of an object, or nil.
     public subscript(key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
-        return members.first { $0.key == key }?.value
+        return members.first { Self.same($0.key, key) }?.value
     }
 
     /// The string, or nil for another kind of value.

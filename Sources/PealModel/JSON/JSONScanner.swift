@@ -52,14 +52,14 @@ struct JSONScanner {
         index += 1
     }
 
-    /// Skips one value, validating all of it, and returns its range.
+    /// Skips one value that `depth` arrays and objects enclose, validating all of it, and returns its range.
     mutating func value(depth: Int = 0) throws(JSONError) -> Range<Int> {
         let start = index
-        guard depth <= Self.maximumDepth else { throw JSONError("nested too deeply", at: index) }
         guard index < bytes.count else { throw JSONError("the text ends early", at: index) }
         switch bytes[index] {
-        case UInt8(ascii: "{"): try members(depth: depth)
-        case UInt8(ascii: "["): try elements(depth: depth)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            guard depth < Self.maximumDepth else { throw JSONError("nested too deeply", at: index) }
+            if bytes[index] == UInt8(ascii: "{") { try members(depth: depth) } else { try elements(depth: depth) }
         case UInt8(ascii: "\""): _ = try string()
         case UInt8(ascii: "t"): try literal("true")
         case UInt8(ascii: "f"): try literal("false")

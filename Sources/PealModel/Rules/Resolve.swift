@@ -178,8 +178,10 @@ public struct Resolver<View: InboxView> {
         let upTo = min(upTo, observed)
         guard upTo > 0 else { return act(.noop) }
         var except: [ItemID] = []
-        for (id, register) in try view.opposed(to: kind, upTo: upTo, since: observed) {
-            if try !isOwn(register) { except.append(id) }
+        for (id, register) in try view.opposed(to: kind, upTo: upTo, since: observed) where try !isOwn(register) {
+            // A choice that another mark, whose user had seen it, has overridden stands no more: nothing to spare.
+            guard let state = try view.item(id), !view.marks.value(kind, register, at: state.position) else { continue }
+            except.append(id)
         }
         return act(.applied, effect: .mark(kind, upTo: upTo, except: except.sorted()))
     }

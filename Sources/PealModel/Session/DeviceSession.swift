@@ -3,78 +3,6 @@
 /// Each input returns actions; the shell carries them out in order, synchronously where they concern the replica's file,
 /// and reports back through the input that the action names.
 public struct DeviceSession: Equatable, Sendable {
-    /// What the shell is to do.
-    public enum Action: Equatable, Sendable {
-        /// Open a socket; then ``DeviceSession/opened()`` or ``DeviceSession/closed(_:_:)``.
-        case connect
-        /// Make the next attempt durable, send the hello; then ``DeviceSession/greeted(attempt:)``.
-        case hello
-        /// Send a frame.
-        case send(UpFrame)
-        /// Close the socket; ``DeviceSession/closed(_:_:)`` follows.
-        case close(CloseCode, String)
-        /// Make a welcome durable; then ``DeviceSession/welcomed(at:outbox:)`` or ``DeviceSession/foundFork()``.
-        case welcome(Welcome)
-        /// Fold a batch; then ``DeviceSession/applied(to:settledThrough:swapped:)``.
-        case apply(Batch)
-        /// Ask for the next page from where the stage stands: send ``UpFrame/snapshot(_:)``.
-        case requestPage
-        /// Stage a page; then ``DeviceSession/staged(to:last:swapped:)``.
-        case stage(Page)
-        /// Take the next push from the outbox and send it; then ``DeviceSession/pushed(last:)``.
-        case push
-        /// Offer what was sent and not settled again.
-        case resetPush
-        /// Settle outbox rows; then ``DeviceSession/settled(through:)``.
-        case settle([Settled])
-        /// Make the hub's last attempt durable, so that the next hello is higher.
-        case catchUpAttempt(Int64)
-        /// Take a new replica id, keep the data, offer outbox and journal again (SYNC.md section 7).
-        case fork
-        /// Start or restart a timer; then ``DeviceSession/fired(_:)``.
-        case schedule(Timer, Milliseconds)
-        /// Stop a timer.
-        case cancel(Timer)
-        /// Tell the app.
-        case status(Status)
-        /// Tell whoever looks after the app.
-        case report(String)
-    }
-
-    /// The timers of a session.
-    public enum Timer: Hashable, Sendable, CaseIterable {
-        /// The next connection.
-        case reconnect
-        /// The answer to a hello.
-        case greeting
-        /// Credit that is due although little has come.
-        case got
-        /// No progress although the hub has more.
-        case stall
-        /// The session has been healthy long enough.
-        case healthy
-        /// The answer to a probe.
-        case probe
-        /// A busy hub.
-        case busy
-    }
-
-    /// What an app is told.
-    public enum Status: Equatable, Sendable {
-        /// Not connected; the next try comes after so many milliseconds, nil for none.
-        case offline(retryAfter: Milliseconds?)
-        /// A connection is being made.
-        case connecting
-        /// Connected and loading a snapshot.
-        case loading
-        /// Connected.
-        case live
-        /// Connected without progress.
-        case stalled
-        /// Stopped until a person changes something.
-        case stopped(CloseCode, String)
-    }
-
     /// Milliseconds after which little credit is returned too, so that the hub knows the durable cursor.
     static let gotDelay: Milliseconds = 500
     /// Milliseconds without progress that make a session stalled.
@@ -104,6 +32,8 @@ public struct DeviceSession: Equatable, Sendable {
         var position: Position
         var head: Position
         var snapshot: Bool
+        /// The last position that came in a batch; credit above it would be credit for what was not sent.
+        var received: Position = 0
         var unacknowledged = 0
         var unacknowledgedBytes = 0
         var gotScheduled = false
@@ -115,6 +45,8 @@ public struct DeviceSession: Equatable, Sendable {
     private var state = State.idle
     private var backoff: Backoff
     private var drainWindow: ClosedRange<Milliseconds>?
+    /// A fork was found since the last healthy session.
+    private var forked = false
 
     /// A session that has not started.
     ///
@@ -124,6 +56,23 @@ public struct DeviceSession: Equatable, Sendable {
     /// Whether frames are being exchanged.
     public var isLive: Bool {
         if case .live = state { true } else { false }
+    }
+
+    /// Whether the replica stands at the hub's head, as far as it has been told, and nothing that was queued is under way.
+    public var isSettled: Bool {
+        if case .live(let live) = state {
+            !live.snapshot && live.position >= live.head && live.inFlight == nil && !live.outboxWaits
+        } else {
+            false
+        }
+    }
+
+    /// Whether a socket is open that frames can still come from.
+    private var isConnected: Bool {
+        switch state {
+        case .greeting, .welcoming, .live: true
+        case .idle, .waiting, .connecting, .closing, .stopped: false
+        }
     }
 
     // MARK: Connection
@@ -141,7 +90,7 @@ public struct DeviceSession: Equatable, Sendable {
     /// Ends for good: the hub is told not to expect this replica.
     public mutating func stop() -> [Action] {
         let live = isLive
-        let wasOpen = live || state != .idle && state != .waiting
+        let wasOpen = isConnected || state == .connecting
         state = .idle
         var actions = Timer.allCases.map(Action.cancel)
         if live { actions.append(.send(.bye)) }
@@ -170,20 +119,29 @@ public struct DeviceSession: Equatable, Sendable {
         default: break
         }
         let cancels = [Timer.greeting, .got, .stall, .healthy, .probe, .busy].map(Action.cancel)
+        let window = drainWindow
+        drainWindow = nil
         switch code.consequence {
         case .stop:
             state = .stopped(code)
             return cancels + [.status(.stopped(code, reason))]
-        case .act where code == .forked && state != .closing: return cancels + [.fork] + wait(0)
-        case .act where code == .forked: return cancels + wait(0)
+        case .act where code == .forked && state != .closing: return cancels + Self.fork + waitAfterFork()
+        case .act where code == .forked: return cancels + waitAfterFork()
         case .act where code == .replaced: return cancels + wait(Self.replacedDelay)
         case .act, .backOff:
-            if let window = drainWindow {
-                drainWindow = nil
-                return cancels + wait(backoff.within(window))
-            }
-            return cancels + wait(backoff.next())
+            return cancels + wait(window.map { backoff.within($0) } ?? backoff.next())
         }
+    }
+
+    private static var fork: [Action] {
+        [.fork, .report("this replica was restored or copied; it goes on under a new id")]
+    }
+
+    /// At once after the first fork; a hub that sees forks all the time must not be hammered.
+    private mutating func waitAfterFork() -> [Action] {
+        let delay = forked ? backoff.next() : 0
+        forked = true
+        return wait(delay)
     }
 
     private mutating func wait(_ delay: Milliseconds) -> [Action] {
@@ -221,6 +179,7 @@ public struct DeviceSession: Equatable, Sendable {
                 + close(.stalled, "no progress")
         case (.healthy, .live):
             backoff.sessionIsHealthy()
+            forked = false
             return []
         case (.busy, .live(var live)):
             live.busy = false
@@ -261,7 +220,7 @@ public struct DeviceSession: Equatable, Sendable {
 
     /// A frame came that cannot be read.
     public mutating func received(_ error: FrameError) -> [Action] {
-        guard state != .closing else { return [] }
+        guard isConnected else { return [] }
         return [.report("a frame from the hub: \(error.reason)")] + close(.tryAgain, error.reason)
     }
 
@@ -289,8 +248,8 @@ public struct DeviceSession: Equatable, Sendable {
 
     /// The welcome, or the log, shows that another copy of this replica lives: take a new identity (SYNC.md section 7).
     public mutating func foundFork() -> [Action] {
-        [.fork, .report("this replica was restored or copied; it goes on under a new id")]
-            + close(.forked, "forked")
+        guard isConnected else { return [] }
+        return Self.fork + close(.forked, "forked")
     }
 
     private mutating func batchCame(_ batch: Batch, bytes: Int, _ live: inout Live) -> [Action] {
@@ -298,10 +257,17 @@ public struct DeviceSession: Equatable, Sendable {
         live.head = max(live.head, batch.to)
         live.unacknowledged += batch.entries.count
         live.unacknowledgedBytes += bytes
+        live.received = max(live.received, batch.to)
         state = .live(live)
-        if batch.to <= live.position { return [] }
         if batch.from > live.position { return close(.gap, "a gap in the log") }
-        return [.apply(batch)]
+        if batch.to > live.position { return [.apply(batch)] }
+        // Folded already (a staged snapshot that goes on). It must be credited, or a hub that repeats more than a window
+        // would wait for ever.
+        return [stall(live)] + returnCredit(&live)
+    }
+
+    private func stall(_ live: Live) -> Action {
+        live.position < live.head ? .schedule(.stall, Self.stallDelay) : .cancel(.stall)
     }
 
     /// A batch is folded and durable.
@@ -314,22 +280,12 @@ public struct DeviceSession: Equatable, Sendable {
         guard case .live(var live) = state else { return [] }
         live.position = position
         if let last = live.inFlight, settledThrough >= last { live.inFlight = nil }
-        var actions: [Action] = [
-            position < live.head ? .schedule(.stall, Self.stallDelay) : .cancel(.stall)
-        ]
+        var actions = [stall(live)]
         if swapped, live.snapshot {
             live.snapshot = false
             actions.append(.status(.live))
         }
-        let halfWindow =
-            live.unacknowledged * 2 >= Limits.windowEntries || live.unacknowledgedBytes * 2 >= Limits.windowBytes
-        if halfWindow {
-            actions += credit(&live)
-        } else if !live.gotScheduled {
-            live.gotScheduled = true
-            actions.append(.schedule(.got, Self.gotDelay))
-        }
-        return actions + push(&live)
+        return actions + returnCredit(&live) + push(&live)
     }
 
     /// A page is staged and durable.
@@ -350,8 +306,18 @@ public struct DeviceSession: Equatable, Sendable {
             state = .live(live)
             return [.schedule(.stall, Self.stallDelay)]
         }
-        return [position < live.head ? .schedule(.stall, Self.stallDelay) : .cancel(.stall), .status(.live)]
-            + push(&live)
+        return [stall(live), .status(.live)] + push(&live)
+    }
+
+    /// At half the window at once, before that after a delay.
+    private mutating func returnCredit(_ live: inout Live) -> [Action] {
+        let halfWindow =
+            live.unacknowledged * 2 >= Limits.windowEntries || live.unacknowledgedBytes * 2 >= Limits.windowBytes
+        if halfWindow { return credit(&live) }
+        defer { state = .live(live) }
+        if live.gotScheduled { return [] }
+        live.gotScheduled = true
+        return [.schedule(.got, Self.gotDelay)]
     }
 
     private mutating func credit(_ live: inout Live) -> [Action] {
@@ -359,7 +325,7 @@ public struct DeviceSession: Equatable, Sendable {
         live.unacknowledgedBytes = 0
         live.gotScheduled = false
         state = .live(live)
-        return [.cancel(.got), .send(.got(to: live.position))]
+        return [.cancel(.got), .send(.got(to: min(live.position, live.received)))]
     }
 
     // MARK: Outbox
@@ -383,10 +349,9 @@ public struct DeviceSession: Equatable, Sendable {
     public mutating func pushed(last: Int64?) -> [Action] {
         guard case .live(var live) = state else { return [] }
         live.inFlight = last
-        // What did not fit waits for the outcomes of this push.
-        live.outboxWaits = last != nil
-        state = .live(live)
-        return []
+        // What did not fit waits for the outcomes of this push; what was queued meanwhile is not forgotten.
+        if last != nil { live.outboxWaits = true }
+        return push(&live)
     }
 
     /// Outbox rows are settled through a number.

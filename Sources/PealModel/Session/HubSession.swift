@@ -128,6 +128,10 @@ public struct HubSession: Equatable, Sendable {
             return [.commit(mutations)]
         case .snapshot(let request):
             guard !live.loading else { return fail(.protocolError, "a page is already on its way") }
+            // An id is the position of a first page; a larger number would trap when the log goes on from it.
+            guard request.id.map({ $0 <= UInt64(Int64.max) }) ?? true else {
+                return fail(.protocolError, "'id' is no snapshot")
+            }
             live.snapshot = true
             live.loading = true
             return [.loadPage(request)]

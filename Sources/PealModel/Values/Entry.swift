@@ -13,7 +13,7 @@ public struct Entry: Equatable, Sendable {
         case act(Act)
         /// Items that a publisher took back (`retract`) or whose time is over (`expired`).
         case removed(items: [ItemID], why: String)
-        /// A kind that this version does not know: stored raw, folded after an upgrade.
+        /// A kind, or an act with an effect, that this version does not know: stored raw, folded after an upgrade.
         case unknown(String)
     }
 
@@ -35,7 +35,7 @@ public struct Entry: Equatable, Sendable {
             kind = .item(
                 id: item, publish: try object.string("publish") ?? "",
                 body: try object.required("body", object.raw("body")))
-        case "act": kind = .act(try Act(object))
+        case "act": kind = try Act.Effect.isKnown(object.object("effect")) ? .act(Act(object)) : .unknown("act")
         case let word where word == "retract" || word == "expired":
             kind = .removed(items: try object.required("items", object.items("items")), why: word)
         case let word: kind = .unknown(word)
@@ -164,6 +164,12 @@ public struct Act: Equatable, Sendable {
 }
 
 extension Act.Effect {
+    /// Whether this version knows the effect; one of a later version must not be quarantined and reported.
+    static func isKnown(_ object: JSONObject?) throws(JSONError) -> Bool {
+        guard let word = try object?.string("set") else { return true }
+        return ["read", "seen", "archive", "delete", "mark", "interest", "interests"].contains(word)
+    }
+
     init(_ object: JSONObject?) throws(JSONError) {
         guard let object else {
             self = .none

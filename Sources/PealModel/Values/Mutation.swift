@@ -38,6 +38,8 @@ public struct Mutation: Equatable, Sendable {
     /// - Throws: ``JSONError`` where the envelope is not of the shape; an operation that this version does not know, or
     ///   whose members are wrong, decodes as ``Operation/malformed(reason:)`` so that its number can still be settled.
     public init(_ object: JSONObject) throws(JSONError) {
+        let n = try object.required("n", object.int("n"))
+        guard n > 0 else { throw JSONError("'n' is not above 0") }
         let moment: Moment
         if let age = try object.int("age") {
             moment = .age(age)
@@ -51,7 +53,7 @@ public struct Mutation: Equatable, Sendable {
             operation = .malformed(reason: error.reason)
         }
         self.init(
-            n: try object.required("n", object.int("n")), uid: try object.hex("uid"),
+            n: n, uid: try object.hex("uid"),
             observed: try object.required("observed", object.int("observed")),
             observedTime: try object.int("observedTime") ?? 0, moment: moment, operation: operation)
     }

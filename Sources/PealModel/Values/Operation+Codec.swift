@@ -102,7 +102,9 @@ extension JSONObject {
     func strings(_ key: StaticString) throws(JSONError) -> [String] {
         var strings: [String] = []
         for element in try required(key, array(key)) {
-            guard let string = JSON.string(of: element) else { throw JSONError("'\(key)' holds something that is no string") }
+            guard let string = JSON.string(of: element) else {
+                throw JSONError("'\(key)' holds something that is no string")
+            }
             strings.append(string)
         }
         return strings

@@ -80,8 +80,8 @@ extension Hello {
             throw JSONError("'replica' is not 32 hexadecimal digits")
         }
         let outbox = try object.object("outbox")
-        let low = try outbox?.int("low") ?? 0
-        let high = try outbox?.int("high") ?? 0
+        let low = try outbox.map { (outbox) throws(JSONError) in try outbox.required("low", outbox.int("low")) } ?? 0
+        let high = try outbox.map { (outbox) throws(JSONError) in try outbox.required("high", outbox.int("high")) } ?? 0
         guard low >= 0, low <= high else { throw JSONError("'outbox' is no range") }
         let window = try object.object("window")
         self.init(

@@ -1,0 +1,54 @@
+internal import Foundation
+public import PealModel
+
+/// The hub's HTTP side, for apps and servers that publish or want no replica. Each call is one request.
+public struct HubAPI: Sendable {
+    /// The hub.
+    public let hub: HubAddress
+
+    /// Calls to a hub.
+    public init(hub: HubAddress) { self.hub = hub }
+
+    /// Publishes to interests (`interests`) or users (`users`) of an instance.
+    ///
+    /// - Parameters:
+    ///   - target: `interests` or `users`.
+    ///   - names: the interests, or the users' external ids.
+    ///   - payload: the platform objects, such as `{"apns": …}`.
+    /// - Returns: the publish id.
+    /// - Throws: ``PealError``: `unreachable`, `refused`.
+    public func publish(
+        instance: String, secret: String, target: String, names: [String], payload: [(key: String, value: JSON)]
+    ) async throws(PealError) -> String {
+        let body = JSON.object([(key: target, value: .array(names.map(JSON.string)))] + payload)
+        let (status, answer) = try await hub.request(
+            "POST", ["publish_api", "v1", "instances", instance, "publishes", target],
+            headers: ["Authorization": "Bearer \(secret)"], body: body.bytes, seconds: 30)
+        guard status == 200, let id = (try? JSON(answer[...]))?["publishId"]?.stringValue else {
+            throw Self.refusal(status, answer)
+        }
+        return id
+    }
+
+    /// A user's list, as the hub has it.
+    ///
+    /// - Parameter headers: who asks, as the inbox surface wants it.
+    /// - Returns: the answer's JSON object.
+    /// - Throws: ``PealError``: `unreachable`, `refused`.
+    public func notifications(
+        headers: [String: String], query: [(String, String)] = []
+    ) async throws(PealError) -> JSON {
+        let (status, answer) = try await hub.request(
+            "GET", ["notifications"], query: query, headers: headers, body: nil, seconds: 30)
+        guard status == 200, let list = try? JSON(answer[...]) else { throw Self.refusal(status, answer) }
+        return list
+    }
+
+    private static func refusal(_ status: Int, _ answer: [UInt8]) -> PealError {
+        let body = try? JSON(answer[...])
+        let message =
+            body?["description"]?.stringValue ?? body?["errors"]?.arrayValue?.first?["message"]?.stringValue
+            ?? "no reason was given"
+        return PealError(.refused, "the hub refused (\(status)): \(message)", status: status)
+    }
+}

@@ -1,0 +1,335 @@
+internal import Foundation
+internal import PealModel
+internal import PealReplica
+internal import PealSQLite
+internal import PealWebSocket
+
+/// The shell of ``DeviceSession``: carries its actions out, in order, on the inbox's thread.
+extension Inbox {
+    /// Milliseconds between looks at what another process does with the file.
+    private static let watchInterval: Int64 = 200
+
+    /// Connects, and stays connected until ``disconnect()``. Not blocking; ``statuses`` tells how it goes. One process of a
+    /// machine has the connection, the others read, queue, and take over when it ends.
+    public func connect() {
+        wanted = true
+        takeLease()
+    }
+
+    /// Ends the session; the hub is told not to expect this device. Acts are kept.
+    public func disconnect() {
+        wanted = false
+        connecting?.cancel()
+        connecting = nil
+        run(session.stop())
+        socketHandler?.detach()
+        socket = nil
+        socketHandler = nil
+        poke?.stop()
+        poke = nil
+        lease?.release()
+        lease = nil
+        if let wake { executor.cancel(wake) }
+        wake = nil
+    }
+
+    private func takeLease() {
+        guard wanted, lease == nil else { return }
+        do throws(ReplicaError) {
+            lease = try Lease.take(path: configuration.path)
+            guard lease != nil else {
+                tell(InboxStatus(state: .elsewhere))
+                watch(lastVersion: nil)
+                return
+            }
+            let executor = executor
+            poke = try Poke(path: configuration.path) { [weak self] in
+                guard let self else { return }
+                executor.post { self.assumeIsolated { $0.poked() } }
+            }
+        } catch {
+            lastProblem = error.message
+            configuration.log("the lease was not taken: \(error)")
+        }
+        run(session.start())
+    }
+
+    /// Another process queued an act.
+    private func poked() {
+        var change = Change()
+        change.everything = true
+        change.outbox = true
+        tellChange(change)
+        run(session.outboxChanged())
+    }
+
+    /// While another process has the connection: tell what it commits, and take over when it ends.
+    private func watch(lastVersion: Int64?) {
+        guard wanted, lease == nil else { return }
+        var version = lastVersion
+        if let now = try? replica.dataVersion() {
+            if let lastVersion, lastVersion != now {
+                var change = Change()
+                change.everything = true
+                change.outbox = true
+                change.interests = true
+                tellChange(change)
+            }
+            version = now
+        }
+        let seen = version
+        executor.post(afterMilliseconds: Self.watchInterval) { [weak self] in
+            self?.assumeIsolated { inbox in
+                guard inbox.wanted, inbox.lease == nil else { return }
+                if let lease = try? Lease.take(path: inbox.configuration.path) {
+                    lease.release()
+                    inbox.takeLease()
+                } else {
+                    inbox.watch(lastVersion: seen)
+                }
+            }
+        }
+    }
+
+    // MARK: Actions
+
+    func run(_ actions: [DeviceSession.Action]) {
+        for action in actions {
+            do throws(ReplicaError) {
+                try carryOut(action)
+            } catch {
+                failed(error)
+                return
+            }
+        }
+    }
+
+    private func carryOut(_ action: DeviceSession.Action) throws(ReplicaError) {
+        switch action {
+        case .connect: openSocket()
+        case .hello:
+            let hello = try replica.hello(proof: configuration.proof)
+            send(.hello(hello))
+            run(session.greeted(attempt: hello.attempt))
+        case .send(let frame): send(frame)
+        case .close(let code, let reason): socket?.close(code: code.rawValue, reason: reason)
+        case .welcome(let welcome):
+            let check = try replica.welcomed(welcome)
+            run(
+                check.fork == nil
+                    ? session.welcomed(at: check.position, outbox: check.outbox) : session.foundFork())
+        case .apply(let batch): try apply(batch)
+        case .requestPage: send(.snapshot(try replica.snapshotRequest()))
+        case .stage(let page):
+            let staged = try replica.stage(page)
+            report(staged.swap)
+            run(session.staged(to: staged.position, last: staged.last, swapped: staged.swap != nil))
+            run(session.settled(through: staged.settledThrough))
+        case .push: try push()
+        case .resetPush: try replica.resetInFlight()
+        case .settle(let settled): run(session.settled(through: try replica.settled(settled)))
+        case .catchUpAttempt(let last): try replica.attemptRefused(last: last)
+        case .fork: try replica.fork()
+        case .schedule(let timer, let delay): schedule(timer, delay)
+        case .cancel(let timer): cancel(timer)
+        case .status(let status): tell(status)
+        case .report(let text):
+            lastProblem = text
+            configuration.log(text)
+        }
+    }
+
+    private func apply(_ batch: Batch) throws(ReplicaError) {
+        let applied = try replica.apply(batch)
+        report(applied.swap)
+        for position in applied.quarantined {
+            configuration.log("the entry at \(position) cannot be read; it was set aside")
+        }
+        if applied.verdict == .foreign {
+            run(session.foundFork())
+            return
+        }
+        run(
+            session.applied(
+                to: applied.position, settledThrough: applied.settledThrough, swapped: applied.swap != nil))
+    }
+
+    private func push() throws(ReplicaError) {
+        let push = try replica.nextPush()
+        if let push { send(.push(push.mutations)) }
+        run(session.pushed(last: push?.last))
+        if push == nil, let due = try replica.nextDue() { scheduleWake(due) }
+    }
+
+    /// Held acts and retries become due by time.
+    private func scheduleWake(_ delay: Milliseconds) {
+        if let wake { executor.cancel(wake) }
+        wake = executor.post(afterMilliseconds: max(delay, 1)) { [weak self] in
+            self?.assumeIsolated { $0.run($0.session.outboxChanged()) }
+        }
+    }
+
+    private func report(_ swap: SwapReport?) {
+        guard let swap, swap.unexplainedCount > 0 else { return }
+        configuration.log(
+            "a snapshot differed from this replica in \(swap.unexplainedCount) places that no entry explains")
+        for sentence in swap.unexplained { configuration.log(sentence) }
+    }
+
+    /// The file failed under the session: end it, keep what is durable, and try again later.
+    private func failed(_ error: ReplicaError) {
+        lastProblem = error.message
+        configuration.log("the replica failed: \(error)")
+        socket?.close(code: CloseCode.tryAgain.rawValue, reason: "the replica's file failed")
+    }
+
+    private func tell(_ status: DeviceSession.Status) {
+        let told: InboxStatus
+        switch status {
+        case .offline(let retryAfter):
+            told = InboxStatus(state: .offline, retryAfter: retryAfter, message: lastProblem)
+        case .connecting: told = InboxStatus(state: .connecting, message: lastProblem)
+        case .loading: told = InboxStatus(state: .loading)
+        case .live:
+            lastProblem = nil
+            told = InboxStatus(state: .live)
+        case .stalled: told = InboxStatus(state: .stalled, message: "no progress")
+        case .stopped(let code, let reason):
+            told = InboxStatus(state: .stopped, message: reason, code: code.rawValue)
+        }
+        tell(told)
+    }
+
+    // MARK: Timers
+
+    private func schedule(_ timer: DeviceSession.Timer, _ delay: Milliseconds) {
+        cancel(timer)
+        timers[timer] = executor.post(afterMilliseconds: delay) { [weak self] in
+            self?.assumeIsolated { inbox in
+                inbox.timers[timer] = nil
+                inbox.run(inbox.session.fired(timer))
+            }
+        }
+    }
+
+    private func cancel(_ timer: DeviceSession.Timer) {
+        if let id = timers.removeValue(forKey: timer) { executor.cancel(id) }
+    }
+
+    // MARK: Socket
+
+    private func openSocket() {
+        guard let url else {
+            askForURL()
+            return
+        }
+        let handler = SocketHandler(self, executor)
+        var configuration = WebSocketClientConfiguration(url: url, subprotocol: wireSubprotocol)
+        configuration.authorityPath = self.configuration.authorityPath
+        configuration.maximumMessageBytes = Limits.frameDown
+        configuration.pingSeconds = Int(Limits.heartbeatSeconds)
+        configuration.hangupSeconds = Int(Limits.heartbeatSeconds) * 3 / 2
+        socketHandler?.detach()
+        socketHandler = handler
+        do throws(WebSocketError) {
+            let client = WebSocketClient(service: try SocketService.shared(), handler: handler)
+            socket = client
+            try client.connect(configuration)
+        } catch {
+            socketClosed(CloseCode.tryAgain.rawValue, error.message)
+        }
+    }
+
+    private func askForURL() {
+        let hub = configuration.hub
+        connecting = Task { [weak self] in
+            let answer: Result<String, PealError>
+            do throws(PealError) {
+                answer = .success(try await hub.webSocketURL())
+            } catch {
+                answer = .failure(error)
+            }
+            guard !Task.isCancelled else { return }
+            await self?.answered(answer)
+        }
+    }
+
+    private func answered(_ answer: Result<String, PealError>) {
+        guard wanted else { return }
+        connecting = nil
+        switch answer {
+        case .success(let found):
+            url = found
+            openSocket()
+        case .failure(let error): socketClosed(1006, error.message)
+        }
+    }
+
+    private func send(_ frame: UpFrame) {
+        guard let socket else { return }
+        if !socket.send(frame.bytes) { configuration.log("a frame was not sent: the socket is closed or full") }
+    }
+
+    /// Events of the socket, as one turn of its loop brought them.
+    func received(_ events: [WebSocketEvent], from handler: SocketHandler) {
+        guard handler === socketHandler else { return }
+        for event in events {
+            switch event {
+            case .opened: run(session.opened())
+            case .message(let bytes):
+                do throws(FrameError) {
+                    run(session.received(try DownFrame(bytes[...]), bytes: bytes.count))
+                } catch {
+                    run(session.received(error))
+                }
+            case .closed(let code, let reason): socketClosed(code, reason)
+            }
+        }
+    }
+
+    private func socketClosed(_ code: UInt16, _ reason: String) {
+        socket = nil
+        if !reason.isEmpty { lastProblem = reason }
+        // The hub may have moved; its address is asked for again after a connection that failed.
+        if code == 1006 { url = nil }
+        let close = CloseCode(rawValue: code)
+        try? replica.sessionEnded(code: close, reason: reason)
+        run(session.closed(close, reason))
+    }
+}
+
+/// Carries a socket's events to the inbox's thread: the one hop of the way in.
+final class SocketHandler: WebSocketClientHandler, @unchecked Sendable {
+    // `inbox` is only written on the inbox's thread and only read in closures that run there.
+    private weak var inbox: Inbox?
+    private let executor: ConnectionExecutor
+
+    init(_ inbox: Inbox, _ executor: ConnectionExecutor) {
+        self.inbox = inbox
+        self.executor = executor
+    }
+
+    func received(_ events: [WebSocketEvent]) {
+        executor.post { [self] in
+            guard let inbox else { return }
+            inbox.assumeIsolated { $0.received(events, from: self) }
+        }
+    }
+
+    func detach() { inbox = nil }
+}
+
+/// The one socket thread of a process: many inboxes share it.
+enum SocketService {
+    private static let made: Result<WebSocketService, WebSocketError> = {
+        do throws(WebSocketError) {
+            let service = try WebSocketService(name: "peal-socket")
+            service.start()
+            return .success(service)
+        } catch {
+            return .failure(error)
+        }
+    }()
+
+    static func shared() throws(WebSocketError) -> WebSocketService { try made.get() }
+}

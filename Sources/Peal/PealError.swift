@@ -1,0 +1,89 @@
+public import PealModel
+public import PealReplica
+
+/// Why a call of the client library failed. Holds no body, token or secret.
+public struct PealError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What went wrong; an open set.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The word, for logs.
+        public let rawValue: String
+        /// A code of its word.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The hub's URL is none.
+        public static let badURL = Code(rawValue: "badURL")
+        /// The hub cannot be reached.
+        public static let unreachable = Code(rawValue: "unreachable")
+        /// The hub answered something that is not Peal.
+        public static let notAHub = Code(rawValue: "notAHub")
+        /// The hub refused.
+        public static let refused = Code(rawValue: "refused")
+        /// The replica's file cannot be used; ``PealError/file`` tells more.
+        public static let file = Code(rawValue: "file")
+        /// An argument is wrong; the message names it and the limit.
+        public static let invalid = Code(rawValue: "invalid")
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// A sentence for a person.
+    public let message: String
+    /// For ``Code/file``: what is wrong with the file.
+    public let file: ReplicaError.Code?
+    /// For ``Code/refused``: the HTTP status.
+    public let status: Int?
+
+    /// An error of its parts.
+    public init(_ code: Code, _ message: String, file: ReplicaError.Code? = nil, status: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.file = file
+        self.status = status
+    }
+
+    init(_ error: ReplicaError) {
+        let code: Code = error.code == .invalid || error.code == .tooLarge ? .invalid : .file
+        self.init(code, error.message, file: error.code)
+    }
+
+    /// The sentence.
+    public var description: String { message }
+}
+
+/// An inbox's connection to its hub, as an app shows it.
+public struct InboxStatus: Sendable, Equatable {
+    /// Where the connection stands.
+    public enum State: Sendable, Equatable {
+        /// No connection; acts are kept and sent later.
+        case offline
+        /// A connection is being made.
+        case connecting
+        /// Connected, loading a snapshot.
+        case loading
+        /// Connected and up to date, or catching up.
+        case live
+        /// Connected without progress.
+        case stalled
+        /// Another process of this machine has the connection; this one reads and queues.
+        case elsewhere
+        /// The hub refused for good; ``InboxStatus/message`` says why.
+        case stopped
+    }
+
+    /// Where the connection stands.
+    public var state: State
+    /// For ``State/offline``: milliseconds until the next try.
+    public var retryAfter: Milliseconds?
+    /// What went wrong last, as a sentence; nil while all is well.
+    public var message: String?
+    /// For ``State/stopped``: the hub's close code.
+    public var code: UInt16?
+
+    /// A status of its parts.
+    public init(state: State, retryAfter: Milliseconds? = nil, message: String? = nil, code: UInt16? = nil) {
+        self.state = state
+        self.retryAfter = retryAfter
+        self.message = message
+        self.code = code
+    }
+}

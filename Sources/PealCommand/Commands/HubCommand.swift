@@ -1,0 +1,106 @@
+import Foundation
+import PealHub
+import PealModel
+
+/// `peal hub`.
+enum HubCommand {
+    static let command = Command(
+        name: "hub", summary: "run a hub: publish by HTTP, devices by WebSocket",
+        discussion: """
+            Two listeners: the publishing and admin side speaks HTTP, the device side speaks WebSocket. The first start makes a
+            project and prints its instance id, API key and secret once; the file hub.sqlite in the directory keeps them. Stop it
+            with Ctrl-C or SIGTERM: devices are told to come back later, and what was accepted is durable.
+            """,
+        options: [
+            Option(
+                name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)",
+                environment: "PEAL_HUB_DIRECTORY"),
+            Option(name: "host", value: "ADDRESS", help: "the address of both listeners (127.0.0.1)"),
+            Option(name: "http-port", value: "PORT", help: "the publishing side; 0 for any (8080)"),
+            Option(name: "websocket-port", value: "PORT", help: "the device side; 0 for any (8081)"),
+            Option(name: "websocket-url", value: "URL", help: "the device side as devices see it, behind a proxy"),
+            Option(name: "tls-cert", value: "FILE", help: "certificate chain (PEM) for both listeners"),
+            Option(name: "tls-key", value: "FILE", help: "private key (PEM)"),
+            Option(
+                name: "require-hmac", value: nil,
+                help: "the project that the first start makes wants users to prove themselves"),
+            Option(name: "insecure", value: nil, help: "listen without TLS on an address that others can reach"),
+            Option(name: "json", value: nil, help: "JSON, one object a line"),
+        ],
+        examples: ["peal hub --directory ./hub"], run: run)
+
+    private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        let directory = arguments.value("directory") ?? "hub"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandError(code: .badFile, message: "The directory \(directory) cannot be made.")
+        }
+        var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
+        configuration.host = arguments.value("host") ?? "127.0.0.1"
+        configuration.httpPort = UInt16(try arguments.int("http-port", in: 0...65_535, default: 8_080))
+        configuration.webSocketPort = try arguments.int("websocket-port", in: 0...65_535, default: 8_081)
+        configuration.publicWebSocketURL = arguments.value("websocket-url")
+        configuration.certificatePath = arguments.value("tls-cert")
+        configuration.keyPath = arguments.value("tls-key")
+        configuration.requiresHMAC = arguments.has("require-hmac")
+        configuration.log = { Output.note("peal hub: \($0)") }
+        try check(configuration, arguments)
+        let hub: HubServer
+        do {
+            hub = try HubServer(configuration)
+        } catch {
+            throw CommandError(code: .failure, message: "The hub does not start: \(error.message).")
+        }
+        announce(hub, configuration, json: arguments.has("json"))
+        for await _ in Signals.interruption { break }
+        if !arguments.has("json") { Output.note("peal hub: stopping") }
+        await Task.detached { hub.stop() }.value
+        return .success
+    }
+
+    private static func check(_ configuration: HubConfiguration, _ arguments: Arguments) throws(CommandError) {
+        guard (configuration.certificatePath == nil) == (configuration.keyPath == nil) else {
+            throw .usage("--tls-cert and --tls-key go together.")
+        }
+        let isLoopback = configuration.host.hasPrefix("127.") || ["localhost", "::1"].contains(configuration.host)
+        guard isLoopback || configuration.certificatePath != nil || arguments.has("insecure") else {
+            throw CommandError(
+                code: .usage,
+                message: "Without TLS a hub listens on loopback only: secrets would cross the network in clear.",
+                hint: "Give --tls-cert and --tls-key, or --insecure where a proxy in front does TLS.")
+        }
+    }
+
+    private static func announce(_ hub: HubServer, _ configuration: HubConfiguration, json: Bool) {
+        let secure = configuration.certificatePath != nil
+        let http = "\(secure ? "https" : "http")://\(configuration.host):\(hub.httpPort)"
+        let socket = "\(secure ? "wss" : "ws")://\(configuration.host):\(hub.webSocketPort)/"
+        let project = hub.project
+        if json {
+            var writer = JSONWriter()
+            writer.beginObject()
+            writer.member("http", http)
+            writer.member("websocket", socket)
+            writer.member("instance", project.instance)
+            if project.isNew {
+                writer.member("key", project.apiKey)
+                writer.member("secret", project.secret)
+            }
+            writer.endObject()
+            Output.line(String(decoding: writer.bytes, as: UTF8.self))
+            return
+        }
+        if project.isNew {
+            Output.line("A project was made. Its secret is shown this once:")
+            Output.line("  instance  \(project.instance)")
+            Output.line("  key       \(project.apiKey)")
+            Output.line("  secret    \(project.secret)")
+        } else {
+            Output.line("Project \(project.instance)")
+        }
+        Output.line("Publishing on \(http)")
+        Output.line("Devices on    \(socket)")
+    }
+}

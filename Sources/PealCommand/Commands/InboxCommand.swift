@@ -1,0 +1,94 @@
+import Peal
+import PealModel
+import PealReplica
+
+/// `peal inbox`.
+enum InboxCommand {
+    static let command = Command(
+        name: "inbox", summary: "show an inbox: what was delivered, newest first",
+        discussion: """
+            Works offline: without a hub it shows what the replica holds, and says so. With --watch it stays and shows the list
+            again whenever it changes.
+            """,
+        options: InboxOptions.all + [
+            Option(name: "unread", value: nil, help: "only unread ones"),
+            Option(name: "read", value: nil, help: "only read ones"),
+            Option(name: "unseen", value: nil, help: "only unseen ones"),
+            Option(name: "archived", value: nil, help: "only archived ones"),
+            Option(name: "all", value: nil, help: "archived ones too"),
+            Option(name: "type", value: "TYPE", help: "only this type"),
+            Option(name: "category", value: "SLUG", help: "only these categories", repeats: true),
+            Option(name: "topic", value: "TOPIC", help: "only these topics", repeats: true),
+            Option(
+                name: "since", value: "TIME",
+                help: "delivered at or after: 2026-01-31, 2026-01-31T18:00, or milliseconds"),
+            Option(name: "until", value: "TIME", help: "delivered before"),
+            Option(name: "search", value: "TEXT", help: "only those with this text in title or content"),
+            Option(name: "limit", short: "n", value: "N", help: "items at most (50)"),
+            Option(name: "watch", short: "w", value: nil, help: "stay, and show every change"),
+        ],
+        examples: ["peal inbox --user Mary --unread", "peal inbox --device --json --limit 10"], run: run)
+
+    private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        let query = try query(arguments)
+        let limit = try arguments.int("limit", in: 1...10_000, default: 50)
+        let inbox = try await InboxOptions.open(arguments)
+        try await InboxOptions.settle(inbox, arguments)
+        try await show(inbox, query, limit, arguments)
+        guard arguments.has("watch") else {
+            await inbox.close()
+            return .success
+        }
+        let ended: ExitCode? = try await Signals.run {
+            for await change in inbox.changes where change.items || change.outbox {
+                if !arguments.has("json") { Output.line("") }
+                try await show(inbox, query, limit, arguments)
+            }
+            return .success
+        }
+        await inbox.close()
+        return ended ?? .success
+    }
+
+    static func query(_ arguments: Arguments) throws(CommandError) -> DeliveredQuery {
+        if arguments.has("read"), arguments.has("unread") { throw .usage("--read and --unread exclude each other.") }
+        let categories = arguments.list("category")
+        let topics = arguments.list("topic")
+        return DeliveredQuery(
+            type: arguments.value("type"), categories: categories.isEmpty ? nil : categories,
+            topics: topics.isEmpty ? nil : topics,
+            read: arguments.has("read") ? true : arguments.has("unread") ? false : nil,
+            seen: arguments.has("unseen") ? false : nil,
+            archived: arguments.has("all") ? nil : arguments.has("archived"),
+            since: try TimeArgument.milliseconds(arguments.value("since"), "since"),
+            until: try TimeArgument.milliseconds(arguments.value("until"), "until"), text: arguments.value("search"))
+    }
+
+    private static func show(
+        _ inbox: Inbox, _ query: DeliveredQuery, _ limit: Int, _ arguments: Arguments
+    ) async throws {
+        var items: [DeliveredItem] = []
+        var cursor: PageCursor?
+        repeat {
+            let page = try await inbox.page(query, after: cursor, limit: min(500, limit - items.count))
+            items += page.items
+            cursor = page.next
+        } while cursor != nil && items.count < limit
+        if arguments.has("json") {
+            for item in items { Output.line(item.json) }
+            return
+        }
+        let counts = try await inbox.counts()
+        let waiting = try await inbox.outbox().count
+        var status = "\(counts.total) listed, \(counts.unread) unread, \(counts.unseen) unseen"
+        if waiting > 0 { status += ", \(waiting) in the outbox" }
+        Output.line(status)
+        if items.isEmpty {
+            Output.line("No notifications")
+            return
+        }
+        Output.line("NUMBER    DELIVERED         CATEGORY     TITLE")
+        for item in items { Output.line(item.row) }
+        if cursor != nil { Output.line("… more; see --limit") }
+    }
+}

@@ -1,0 +1,57 @@
+import Peal
+import PealModel
+
+/// `peal publish`.
+enum PublishCommand {
+    static let command = Command(
+        name: "publish", summary: "publish a notification to interests or users",
+        options: [
+            Option(
+                name: "hub", value: "URL", help: "the hub's publishing side (http://127.0.0.1:8080)",
+                environment: "PEAL_HUB"),
+            Option(name: "instance", value: "ID", help: "the project's instance id", environment: "PEAL_INSTANCE"),
+            Option(
+                name: "secret", value: "SECRET", help: "the project's secret; better in the environment",
+                environment: "PEAL_SECRET"),
+            Option(name: "interest", value: "NAME", help: "devices that have this interest", repeats: true),
+            Option(name: "user", value: "ID", help: "a user, by external id", repeats: true),
+            Option(name: "title", value: "TEXT", help: "the title, up to 255 characters"),
+            Option(name: "body", value: "TEXT", help: "the text"),
+            Option(name: "category", value: "SLUG", help: "a category"),
+            Option(name: "topic", value: "TOPIC", help: "a topic, such as order:42"),
+            Option(name: "type", value: "TYPE", help: "message, survey, video, image, audio, or your own (message)"),
+            Option(name: "url", value: "URL", help: "where a tap leads"),
+            Option(name: "json", value: nil, help: "JSON"),
+        ],
+        examples: ["peal publish --interest apple --title 'Hello' --body 'From the command line'"], run: run)
+
+    private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        let hub = try HubAddress(arguments.value("hub") ?? "http://127.0.0.1:8080")
+        let hint = "`peal hub` printed it at its first start."
+        let instance = try arguments.required("instance", hint)
+        let secret = try arguments.required("secret", hint)
+        let interests = arguments.list("interest")
+        let users = arguments.all("user")
+        guard interests.isEmpty != users.isEmpty else {
+            throw CommandError(code: .usage, message: "To whom?", hint: "Give either --interest NAME or --user ID.")
+        }
+        let title = try arguments.required("title", "A notification has a title.")
+        var alert: [(key: String, value: JSON)] = [("title", .string(title))]
+        if let body = arguments.value("body") { alert.append(("body", .string(body))) }
+        var data: [(key: String, value: JSON)] = []
+        for (option, key) in [("category", "category"), ("topic", "topic"), ("type", "type"), ("url", "action_url")] {
+            if let value = arguments.value(option) { data.append((key, .string(value))) }
+        }
+        var apns: [(key: String, value: JSON)] = [("aps", .object([("alert", .object(alert))]))]
+        if !data.isEmpty { apns.append(("data", .object(data))) }
+        let id = try await HubAPI(hub: hub).publish(
+            instance: instance, secret: secret, target: users.isEmpty ? "interests" : "users",
+            names: users.isEmpty ? interests : users, payload: [("apns", .object(apns))])
+        if arguments.has("json") {
+            Output.line(String(decoding: JSON.object([("publishId", .string(id))]).bytes, as: UTF8.self))
+        } else {
+            Output.line("published \(id)")
+        }
+        return .success
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Peal
+import PealModel
+import PealReplica
+
+/// The options that every command with an inbox has, and what they open.
+enum InboxOptions {
+    static let all: [Option] = [
+        Option(
+            name: "hub", value: "URL", help: "the hub's publishing side (http://127.0.0.1:8080)",
+            environment: "PEAL_HUB"),
+        Option(name: "key", value: "KEY", help: "the project's API key, or its instance id", environment: "PEAL_KEY"),
+        Option(name: "user", value: "ID", help: "a user's inbox, by external id", environment: "PEAL_USER"),
+        Option(name: "email", value: "ADDRESS", help: "a user's inbox, by email", environment: "PEAL_EMAIL"),
+        Option(name: "device", value: nil, help: "this device's own inbox, of its interests"),
+        Option(
+            name: "hmac", value: "CODE", help: "what proves the user, where the project wants it",
+            environment: "PEAL_HMAC"),
+        Option(
+            name: "directory", value: "DIR", help: "where the replicas lie (~/.local/share/peal)",
+            environment: "PEAL_DIRECTORY"),
+        Option(
+            name: "ca", value: "FILE", help: "certificate authorities (PEM) in place of the system's",
+            environment: "PEAL_CA"),
+        Option(name: "timeout", value: "SECONDS", help: "how long to wait for the hub (5)"),
+        Option(name: "offline", value: nil, help: "do not connect; what is done is sent later"),
+        Option(name: "json", value: nil, help: "JSON, one object a line"),
+        Option(name: "verbose", short: "v", value: nil, help: "say on standard error what the session does"),
+    ]
+
+    /// Opens the inbox that the options name; nothing is connected yet.
+    static func open(_ arguments: Arguments, device: Bool = false) async throws -> Inbox {
+        let key = try arguments.required(
+            "key", "Give --key KEY, or set PEAL_KEY; `peal hub` printed it at its first start.")
+        let verbose = arguments.has("verbose")
+        let client = try PealClient(
+            hub: arguments.value("hub") ?? "http://127.0.0.1:8080", apiKey: key, directory: directory(arguments),
+            authorityPath: arguments.value("ca"), log: { if verbose { Output.note("peal: \($0)") } })
+        if device || arguments.has("device") { return try await client.device() }
+        guard arguments.value("user") != nil || arguments.value("email") != nil else {
+            throw CommandError(
+                code: .usage, message: "Whose inbox?", hint: "Give --user ID, --email ADDRESS, or --device.")
+        }
+        return try await client.user(
+            externalID: arguments.value("user"), email: arguments.value("email"), hmac: arguments.value("hmac"))
+    }
+
+    static func directory(_ arguments: Arguments) -> String {
+        if let given = arguments.value("directory") { return given }
+        let environment = ProcessInfo.processInfo.environment
+        if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/peal" }
+        return (environment["HOME"] ?? ".") + "/.local/share/peal"
+    }
+
+    /// Connects, unless that is not wanted, and waits until the replica stands at the hub's head and every act that is due is
+    /// settled, or until that cannot be. Says on standard error when it is offline.
+    ///
+    /// - Throws: ``CommandError`` where the hub refused for good.
+    @discardableResult
+    static func settle(_ inbox: Inbox, _ arguments: Arguments) async throws -> InboxStatus {
+        if arguments.has("offline") {
+            Output.note("offline, as asked: this is what the replica holds; what you do is sent later.")
+            return await inbox.status
+        }
+        let seconds = try arguments.int("timeout", in: 0...3_600, default: 5)
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        await inbox.connect()
+        var status = await inbox.status
+        while ContinuousClock.now < deadline {
+            status = await inbox.status
+            if await inbox.isSettled { return status }
+            switch status.state {
+            case .stopped:
+                throw CommandError(
+                    code: .refused, message: "The hub refused: \(status.message ?? "no reason was given").",
+                    hint: "Check --key, --user and --hmac. What you did is kept.")
+            case .offline where status.message != nil: return offline(status)
+            case .elsewhere where try await inbox.outbox().allSatisfy({ $0.state == .dead || $0.state == .held }):
+                return status
+            default: break
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        if status.state == .elsewhere { return status }
+        return offline(status)
+    }
+
+    private static func offline(_ status: InboxStatus) -> InboxStatus {
+        let why = status.message.map { " (\($0))" } ?? ""
+        Output.note("offline\(why): this is what the replica holds; what you do is sent later.")
+        return status
+    }
+}
+
+extension DeliveredItem {
+    /// The publisher's part, or an empty one where it cannot be read.
+    var content: ItemBody { (try? decodeBody()) ?? ItemBody(title: nil, sent: sent) }
+
+    /// One JSON line.
+    var json: String {
+        let body = content
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("id", id.description)
+        writer.member("number", number)
+        writer.member("publish", publish)
+        writer.member("type", type)
+        writer.member("title", body.title)
+        writer.member("content", body.content)
+        writer.member("category", category)
+        writer.member("topic", topic)
+        writer.member("action_url", body.actionURL)
+        writer.member("custom_attributes", raw: body.attributes)
+        writer.member("payload", raw: body.payload)
+        writer.member("delivered", time)
+        writer.member("sent", sent)
+        writer.member("read", read)
+        writer.member("seen", seen)
+        writer.member("archived", archived)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// One row of a table.
+    var row: String {
+        let body = content
+        let title = Output.safe(body.title ?? "No title")
+        let text = body.content.map { " – " + Output.safe($0) } ?? ""
+        let mark = (read ? " " : "●") + (archived ? "a" : " ")
+        return Output.fit(String(number), 6) + mark + " " + Output.time(time) + "  "
+            + Output.fit(Output.safe(category ?? type), 12) + " " + Output.fit(title + text, 60)
+    }
+}

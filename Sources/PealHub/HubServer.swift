@@ -1,0 +1,249 @@
+import PealModel
+import PealSQLite
+import PealWebSocket
+internal import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// How a hub runs.
+public struct HubConfiguration: Sendable {
+    /// The SQLite file; made where it is not there, with mode 0600.
+    public var databasePath: String
+    /// The address of both listeners.
+    public var host = "127.0.0.1"
+    /// The port of the publishing and admin side (HTTP); 0 for any.
+    public var httpPort: UInt16 = 8_080
+    /// The port of the device side (WebSocket); 0 for any.
+    public var webSocketPort = 8_081
+    /// The device side's public URL, where a proxy stands in front; nil to tell it from each request.
+    public var publicWebSocketURL: String?
+    /// A PEM file for both listeners; nil for no TLS.
+    public var certificatePath: String?
+    /// A PEM file.
+    public var keyPath: String?
+    /// Whether the project that the first start makes wants users to prove who they are.
+    public var requiresHMAC = false
+    /// Takes a line for the operator; called on any thread. Never holds a secret or a body.
+    public var log: @Sendable (String) -> Void = { _ in }
+
+    /// A configuration with the defaults.
+    public init(databasePath: String) { self.databasePath = databasePath }
+}
+
+/// Why a hub does not start.
+public struct HubError: Error, Sendable, CustomStringConvertible {
+    /// A sentence that says what to look at.
+    public let message: String
+    /// The sentence.
+    public var description: String { message }
+}
+
+/// A tenant, as the operator gets to see it once.
+public struct HubProject: Sendable {
+    /// The instance id.
+    public let instance: String
+    /// The public key.
+    public let apiKey: String
+    /// The secret.
+    public let secret: String
+    /// Whether this start made it.
+    public let isNew: Bool
+}
+
+/// A running hub: store, sessions and both listeners (ARCHITECTURE.md). Usable from any thread; also in an app's own tests.
+public final class HubServer: Sendable {
+    /// The first project.
+    public let project: HubProject
+    /// The port of the publishing and admin side.
+    public let httpPort: UInt16
+    /// The port of the device side.
+    public let webSocketPort: Int
+
+    private let service: WebSocketService
+    private let hub: Hub
+    private let http: HTTPServer
+    private let committer: Committer
+    private let reader: LogReader
+    private let writerThread: ConnectionExecutor
+    private let closeStore: @Sendable () -> Void
+
+    /// Opens the store and listens. Blocks until both listeners take connections.
+    ///
+    /// - Throws: ``HubError``: the file cannot be opened, is none of a hub's or is newer; a port is taken. Nothing stays open.
+    public init(_ configuration: HubConfiguration) throws(HubError) {
+        let clock: @Sendable () -> Milliseconds = { Self.now() }
+        let opened = try Self.open(configuration, now: clock())
+        project = opened.project
+        let service = try Self.guarded("the device side") { try WebSocketService(name: "peal-hub") }
+        let hub = Hub(service: service, clock: clock, log: configuration.log)
+        nonisolated(unsafe) let store = opened.store
+        let writer = ConnectionExecutor(name: "peal-commit")
+        let committer = Committer(store: store, executor: writer) { completions, appended in
+            service.post {
+                for completion in completions { completion() }
+                hub.assumeIsolated { $0.committed(appended) }
+            }
+        }
+        let logs = LogReader(reader: opened.reader, executor: ConnectionExecutor(name: "peal-read"))
+        let closeStore: @Sendable () -> Void = { try? store.close() }
+        let core = HubCore(
+            committer: committer, reader: logs, hub: hub, projects: opened.projects, clock: clock,
+            log: configuration.log)
+        service.start()
+        service.post { hub.assumeIsolated { $0.attach(committer: committer, logReader: logs) } }
+        do throws(HubError) {
+            let server = try Self.listen(configuration, service: service, hub: hub)
+            service.post { hub.assumeIsolated { $0.start(server) } }
+            http = try Self.guarded("the publishing side") {
+                try Self.listen(configuration, core: core, webSocketPort: server.boundPort)
+            }
+            webSocketPort = server.boundPort
+        } catch {
+            Self.end(service: service, reader: logs, writer: writer, closeStore: closeStore)
+            throw error
+        }
+        httpPort = http.boundPort
+        self.service = service
+        self.hub = hub
+        self.committer = committer
+        self.closeStore = closeStore
+        reader = logs
+        writerThread = writer
+    }
+
+    /// What a hub has of its file.
+    private struct Opened {
+        var store: SQLiteHubStore
+        var reader: any HubReader
+        var project: HubProject
+        var projects: Projects
+    }
+
+    private static func open(_ configuration: HubConfiguration, now: Milliseconds) throws(HubError) -> Opened {
+        try guarded("the store \(configuration.databasePath)") { () throws(HubStoreError) in
+            let store = try SQLiteHubStore(path: configuration.databasePath)
+            let project = try firstProject(store, requiresHMAC: configuration.requiresHMAC, now: now)
+            return Opened(
+                store: store, reader: try store.makeReader(), project: project,
+                projects: Projects(try allProjects(store)))
+        }
+    }
+
+    private static func listen(
+        _ configuration: HubConfiguration, service: WebSocketService, hub: Hub
+    ) throws(HubError) -> WebSocketServer {
+        var sockets = WebSocketServerConfiguration(subprotocol: wireSubprotocol)
+        sockets.host = configuration.host
+        sockets.port = configuration.webSocketPort
+        sockets.maximumMessageBytes = Limits.frameUp
+        sockets.pingSeconds = Int(Limits.heartbeatSeconds)
+        sockets.hangupSeconds = Int(Limits.heartbeatSeconds) * 3 / 2
+        sockets.certificatePath = configuration.certificatePath
+        sockets.keyPath = configuration.keyPath
+        return try guarded("the device side") {
+            try WebSocketServer(service: service, configuration: sockets, handler: HubListener(hub))
+        }
+    }
+
+    private static func listen(
+        _ configuration: HubConfiguration, core: HubCore, webSocketPort: Int
+    ) throws(HTTPServerError) -> HTTPServer {
+        var http = HTTPServerConfiguration()
+        http.host = configuration.host
+        http.port = configuration.httpPort
+        http.log = configuration.log
+        if let certificate = configuration.certificatePath, let key = configuration.keyPath {
+            http.tls = HTTPServerConfiguration.TLS(certificatePath: certificate, keyPath: key)
+        }
+        let operations = OperationsSurface(
+            core: core, webSocketPort: webSocketPort, publicWebSocketURL: configuration.publicWebSocketURL,
+            usesTLS: configuration.certificatePath != nil)
+        let routes = InterestsSurface(core: core).routes + InboxSurface(core: core).routes + operations.routes
+        return try HTTPServer(configuration: http, handler: HTTPRouter(routes))
+    }
+
+    private static func guarded<R, E: Error>(_ part: String, _ body: () throws(E) -> R) throws(HubError) -> R {
+        do {
+            return try body()
+        } catch {
+            throw HubError(message: "\(part) cannot be opened: \(error)")
+        }
+    }
+
+    private static func allProjects(_ store: any HubStore) throws(HubStoreError) -> [Project] {
+        try store.begin()
+        defer { store.rollback() }
+        return try store.projects()
+    }
+
+    private static func firstProject(
+        _ store: any HubStore, requiresHMAC: Bool, now: Milliseconds
+    ) throws(HubStoreError) -> HubProject {
+        try store.begin()
+        if let first = try store.projects().first {
+            store.rollback()
+            return HubProject(instance: first.instance, apiKey: first.apiKey, secret: first.secret, isNew: false)
+        }
+        let instance = String(HubCore.publishName().dropFirst("pubid-".count))
+        let made = try store.createProject(
+            instance: instance, apiKey: Hexadecimal.encode(RandomBytes.make(20)), secret: Secret.make(),
+            requiresHMAC: requiresHMAC, now: now)
+        try store.commit()
+        return HubProject(instance: made.instance, apiKey: made.apiKey, secret: made.secret, isNew: true)
+    }
+
+    private static func now() -> Milliseconds {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Milliseconds(time.tv_sec) * 1_000 + Milliseconds(time.tv_nsec) / 1_000_000
+    }
+
+    /// Tells the devices to come back later, finishes what was begun, and closes the store. Blocks, for some seconds at most;
+    /// call once.
+    public func stop() {
+        http.stop(grace: .seconds(3))
+        let done = DispatchLatch()
+        service.post {
+            self.hub.assumeIsolated { $0.drain() }
+            self.committer.stop { done.open() }
+        }
+        done.wait()
+        Self.end(service: service, reader: reader, writer: writerThread, closeStore: closeStore)
+    }
+
+    /// Closes the sockets, then the file, and ends the threads.
+    private static func end(
+        service: WebSocketService, reader: LogReader, writer: ConnectionExecutor,
+        closeStore: @escaping @Sendable () -> Void
+    ) {
+        service.stop()
+        reader.stop()
+        writer.post(closeStore)
+        writer.stop()
+    }
+}
+
+/// Opens once; threads wait for it.
+private final class DispatchLatch: @unchecked Sendable {
+    // The semaphore is the synchronisation.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        semaphore = .allocate(capacity: 1)
+        semaphore.initialize(to: sem_t())
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func open() { sem_post(semaphore) }
+
+    func wait() { while sem_wait(semaphore) != 0 {} }
+}

@@ -1,0 +1,380 @@
+import PealModel
+import PealSQLite
+import PealWebSocket
+
+/// The hub's live side: sessions, fan-out and catch-up, on the WebSocket service's own thread (ARCHITECTURE.md, decision 2).
+///
+/// It is entered from the socket layer's callbacks and from the committer, never blocks, and holds no queue of entries: a
+/// session is a place in the log.
+actor Hub {
+    /// Milliseconds in which a socket must say hello.
+    static let helloPatience: Milliseconds = 10_000
+    /// Milliseconds between looks at the clock.
+    static let tick: Milliseconds = 5_000
+    /// Bytes of entries in a frame; the frame's own members need the rest of ``Limits/frameDown``.
+    static let frameBytes = Limits.frameDown - 1_024
+
+    nonisolated let service: WebSocketService
+    nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
+
+    private let clock: @Sendable () -> Milliseconds
+    private let log: @Sendable (String) -> Void
+    private var server: WebSocketServer?
+    private var committer: Committer?
+    private var logReader: LogReader?
+    private var connections: [ConnectionID: HubConnection] = [:]
+    private var sessions: [UInt64: ConnectionID] = [:]
+    private var inboxes: [InboxKey: LiveInbox] = [:]
+    private var cursors: [ReplicaKey: Position] = [:]
+    private var fanningOut = false
+    private var draining = false
+
+    /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
+    init(
+        service: WebSocketService, clock: @escaping @Sendable () -> Milliseconds,
+        log: @escaping @Sendable (String) -> Void
+    ) {
+        self.service = service
+        self.clock = clock
+        self.log = log
+    }
+
+    /// Connects the store's two sides; before anything listens.
+    func attach(committer: Committer, logReader: LogReader) {
+        self.committer = committer
+        self.logReader = logReader
+    }
+
+    /// Takes the listener, whose first sockets may be open already, starts the clock, and goes on with wide publishes that a
+    /// crash cut short.
+    func start(_ server: WebSocketServer) {
+        self.server = server
+        for id in connections.keys { server.requestWrite(id) }
+        scheduleTick()
+        fanOut()
+    }
+
+    /// Sessions that are open.
+    var sessionCount: Int { sessions.count }
+
+    // MARK: Socket events
+
+    func opened(_ id: ConnectionID) {
+        connections[id] = HubConnection(id: id, opened: clock())
+        if draining { server?.close(id, code: CloseCode.draining.rawValue, reason: "this hub is stopping") }
+    }
+
+    func received(_ id: ConnectionID, _ message: [UInt8]) {
+        guard let connection = connections[id] else { return }
+        let actions: [HubSession.Action]
+        do throws(FrameError) {
+            actions = connection.session.received(try UpFrame(message[...]), now: clock())
+        } catch {
+            actions = connection.session.received(error)
+        }
+        perform(actions, connection)
+    }
+
+    func closed(_ id: ConnectionID) {
+        guard let connection = connections.removeValue(forKey: id) else { return }
+        if let session = connection.session.session { sessions[session] = nil }
+        leave(connection)
+    }
+
+    private func leave(_ connection: HubConnection) {
+        sessions = sessions.filter { $0.value != connection.id }
+        guard let inbox = connection.inbox else { return }
+        inboxes[inbox]?.connections.remove(connection.id)
+        if inboxes[inbox]?.connections.isEmpty == true { inboxes[inbox] = nil }
+        connection.inbox = nil
+    }
+
+    // MARK: Session actions
+
+    private func perform(_ actions: [HubSession.Action], _ connection: HubConnection) {
+        for action in actions {
+            switch action {
+            case .write: server?.requestWrite(connection.id)
+            case .admit(let hello): admit(hello, connection)
+            case .firstFrame: firstFrame(connection)
+            case .commit(let mutations): push(mutations, connection)
+            case .acknowledge(let position):
+                if let replica = connection.replica { cursors[replica] = position }
+            case .loadPage(let request): loadPage(request, connection)
+            case .close(let code, let reason):
+                server?.close(connection.id, code: code.rawValue, reason: reason)
+            case .bye: break
+            }
+        }
+    }
+
+    private func admit(_ hello: Hello, _ connection: HubConnection) {
+        let id = connection.id
+        let now = clock()
+        committer?.submit(
+            { (store) throws(HubStoreError) in
+                Committed(value: try Admitter.admit(hello, store: store, now: now))
+            },
+            completion: { result in
+                self.assumeIsolated { hub in
+                    guard let connection = hub.connections[id] else { return }
+                    hub.admitted(result, hello, connection)
+                }
+            })
+    }
+
+    private func admitted(
+        _ result: Result<Admitter.Answer, HubStoreError>, _ hello: Hello, _ connection: HubConnection
+    ) {
+        switch result {
+        case .success(.admitted(let admitted)):
+            if let old = admitted.replaced.flatMap({ sessions[$0] }), let other = connections[old], old != connection.id
+            {
+                leave(other)
+                perform(other.session.denied(.replaced, "a newer session of this replica"), other)
+            }
+            if admitted.welcome.mode != .forked { join(admitted, connection) }
+            perform(
+                connection.session.admitted(admitted.welcome, at: hello.cursor.position, now: clock()), connection)
+        case .success(.attemptTooLow(let last)): perform(connection.session.refused(last: last), connection)
+        case .success(.denied(let code, let reason)): perform(connection.session.denied(code, reason), connection)
+        case .failure(let error):
+            log("a hello was not taken: \(error)")
+            perform(connection.session.denied(.tryAgain, "the hub cannot take sessions now"), connection)
+        }
+    }
+
+    private func join(_ admitted: Admitted, _ connection: HubConnection) {
+        connection.inbox = admitted.inbox
+        connection.replica = admitted.replica
+        sessions[admitted.welcome.session] = connection.id
+        inboxes[admitted.inbox, default: LiveInbox(head: admitted.welcome.head)].connections.insert(connection.id)
+    }
+
+    private func firstFrame(_ connection: HubConnection) {
+        guard let replica = connection.replica, let session = connection.session.session else { return }
+        let now = clock()
+        committer?.submit(
+            { (store) throws(HubStoreError) in
+                Committed(value: try store.firstFrame(replica, session: session, now: now))
+            },
+            completion: { _ in })
+    }
+
+    private func push(_ mutations: [Mutation], _ connection: HubConnection) {
+        guard let replica = connection.replica, let session = connection.session.session else { return }
+        let id = connection.id
+        let now = clock()
+        committer?.submit(
+            weight: mutations.count,
+            { (store) throws(HubStoreError) in
+                let result = try store.push(mutations, from: replica, session: session, now: now)
+                return Committed(value: result, appended: result.appended)
+            },
+            completion: { result in
+                self.assumeIsolated { hub in
+                    guard let connection = hub.connections[id] else { return }
+                    hub.pushed(result, connection)
+                }
+            })
+    }
+
+    private func pushed(_ result: Result<PushResult, HubStoreError>, _ connection: HubConnection) {
+        switch result {
+        case .success(let pushed):
+            perform(connection.session.committed(pushed.settled), connection)
+            switch pushed.stop {
+            case nil: break
+            case .fenced:
+                perform(connection.session.denied(.replaced, "a newer session of this replica"), connection)
+            case .forked:
+                perform(connection.session.denied(.forked, "this replica was restored or copied"), connection)
+            case .gap(let expected):
+                perform(connection.session.denied(.protocolError, "'n' is not \(expected)"), connection)
+            case .failed:
+                perform(connection.session.busy(retryAfter: 1_000), connection)
+            }
+        case .failure(let error):
+            log("a push was not taken: \(error)")
+            perform(connection.session.busy(retryAfter: 1_000), connection)
+        }
+    }
+
+    private func loadPage(_ request: SnapshotRequest, _ connection: HubConnection) {
+        guard let inbox = connection.inbox else { return }
+        let id = connection.id
+        logReader?.page(of: inbox, request) { result in
+            self.service.post {
+                self.assumeIsolated { hub in
+                    guard let connection = hub.connections[id] else { return }
+                    switch result {
+                    case .success(let page): hub.perform(connection.session.loaded(page), connection)
+                    case .failure(let error):
+                        hub.log("a snapshot page was not read: \(error)")
+                        hub.perform(connection.session.denied(.tryAgain, "the log cannot be read now"), connection)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: After a commit
+
+    /// What a durable transaction appended, after the answers to its requests were given.
+    func committed(_ appended: [Appended]) {
+        var moved: [InboxKey] = []
+        for entry in appended {
+            guard let index = inboxes.index(forKey: entry.inbox) else { continue }
+            if moved.last != entry.inbox { moved.append(entry.inbox) }
+            inboxes.values[index].head = entry.position
+            inboxes.values[index].ring.append(
+                LogEntry(position: entry.position, chain: entry.chain, bytes: entry.bytes))
+        }
+        for inbox in moved {
+            guard let live = inboxes[inbox] else { continue }
+            for id in live.connections {
+                guard let connection = connections[id] else { continue }
+                perform(connection.session.headMoved(to: live.head), connection)
+            }
+        }
+    }
+
+    /// Goes on with wide publishes, a chunk a transaction, so that others' requests come in between.
+    func fanOut() {
+        guard !fanningOut else { return }
+        fanningOut = true
+        let now = clock()
+        committer?.submit(
+            weight: Committer.maximumWeight,
+            { (store) throws(HubStoreError) in
+                let appended = try store.fanOut(limit: Committer.maximumWeight, now: now)
+                return Committed(value: appended != nil, appended: appended ?? [])
+            },
+            completion: { result in
+                self.assumeIsolated { hub in
+                    hub.fanningOut = false
+                    if case .success(true) = result { hub.fanOut() }
+                }
+            })
+    }
+
+    // MARK: Writing
+
+    /// Gives the next frame of a session whose socket can be written.
+    func nextMessage(_ id: ConnectionID, into buffer: inout MessageBuffer) -> Bool {
+        guard let connection = connections[id], let output = connection.session.nextOutput() else { return false }
+        switch output {
+        case .frame(let frame):
+            buffer.append(frame.bytes)
+            return true
+        case .entries(let position, let count, let bytes):
+            let limit = min(bytes, Self.frameBytes)
+            guard let entries = entries(after: position, count: count, bytes: limit, connection),
+                let last = entries.last, let session = connection.session.session
+            else { return false }
+            let batch = Batch(
+                session: session, from: position, to: last.position, chain: last.chain,
+                entries: entries.map { $0.bytes[...] })
+            let frame = DownFrame.batch(batch).bytes
+            buffer.append(frame)
+            connection.session.sent(to: last.position, bytes: frame.count, now: clock())
+            return true
+        }
+    }
+
+    private func entries(
+        after position: Position, count: Int, bytes: Int, _ connection: HubConnection
+    ) -> ArraySlice<LogEntry>? {
+        guard let inbox = connection.inbox else { return nil }
+        if let slice = inboxes[inbox]?.ring.slice(after: position, count: count, bytes: bytes) { return slice }
+        if let first = connection.fetched.first, first.position == position + 1 {
+            defer { connection.fetched = [] }
+            // The window may have shrunk since the read.
+            return connection.fetched.prefix(count)
+        }
+        fetch(after: position, count: count, bytes: bytes, inbox, connection)
+        return nil
+    }
+
+    private func fetch(
+        after position: Position, count: Int, bytes: Int, _ inbox: InboxKey, _ connection: HubConnection
+    ) {
+        guard !connection.fetching else { return }
+        connection.fetching = true
+        let id = connection.id
+        logReader?.entries(of: inbox, after: position, count: count, bytes: bytes) { result in
+            self.service.post {
+                self.assumeIsolated { hub in hub.fetched(result, id) }
+            }
+        }
+    }
+
+    private func fetched(_ result: Result<[LogEntry], HubStoreError>, _ id: ConnectionID) {
+        guard let connection = connections[id] else { return }
+        connection.fetching = false
+        switch result {
+        case .success(let entries):
+            connection.fetched = entries[...]
+            if !entries.isEmpty { server?.requestWrite(id) }
+        case .failure(let error) where error.code == .belowFloor:
+            perform(connection.session.overtaken(), connection)
+        case .failure(let error):
+            log("the log was not read: \(error)")
+            perform(connection.session.denied(.tryAgain, "the log cannot be read now"), connection)
+        }
+    }
+
+    // MARK: Clock
+
+    private func scheduleTick() {
+        service.post(afterMilliseconds: Self.tick) {
+            self.assumeIsolated { hub in
+                hub.ticked()
+                hub.scheduleTick()
+            }
+        }
+    }
+
+    private func ticked() {
+        let now = clock()
+        flushCursors(now)
+        for connection in connections.values {
+            if connection.session.session == nil, now - connection.opened > Self.helloPatience {
+                perform(connection.session.denied(.protocolError, "no hello came"), connection)
+            } else {
+                perform(connection.session.tick(now: now), connection)
+            }
+        }
+    }
+
+    private func flushCursors(_ now: Milliseconds) {
+        guard !cursors.isEmpty else { return }
+        let batch = cursors.map { (replica: $0.key, position: $0.value) }
+        cursors.removeAll()
+        committer?.submit(
+            { (store) throws(HubStoreError) in
+                try store.acknowledge(batch, now: now)
+                return Committed(value: ())
+            },
+            completion: { _ in })
+    }
+
+    /// Ends the sessions of inboxes that are no more, or no longer allowed.
+    func revoke(_ keys: [InboxKey]) {
+        for key in keys {
+            for id in inboxes[key]?.connections ?? [] {
+                guard let connection = connections[id] else { continue }
+                perform(connection.session.denied(.revoked, "this inbox is no more"), connection)
+            }
+        }
+    }
+
+    /// Tells every device to come back later, and takes no new ones.
+    func drain() {
+        draining = true
+        flushCursors(clock())
+        for connection in connections.values {
+            perform(connection.session.denied(.draining, "this hub is stopping"), connection)
+        }
+    }
+}

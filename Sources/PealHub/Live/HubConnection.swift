@@ -1,0 +1,30 @@
+import PealModel
+import PealWebSocket
+
+/// One device's socket on the hub: its session, and where its entries come from. Belongs to the hub's thread.
+final class HubConnection {
+    let id: ConnectionID
+    var session = HubSession()
+    /// The inbox, once admitted.
+    var inbox: InboxKey?
+    /// The replica, once admitted.
+    var replica: ReplicaKey?
+    /// Entries that were read from the log and wait for the socket: at most one frame of them.
+    var fetched: ArraySlice<LogEntry> = []
+    /// A read of the log is under way.
+    var fetching = false
+    /// When the socket was opened; one that says no hello is closed.
+    let opened: Milliseconds
+
+    init(id: ConnectionID, opened: Milliseconds) {
+        self.id = id
+        self.opened = opened
+    }
+}
+
+/// An inbox that somebody is connected to.
+struct LiveInbox {
+    var head: Position
+    var ring = Ring()
+    var connections: Set<ConnectionID> = []
+}

@@ -1,0 +1,57 @@
+import PealModel
+
+/// The statements that judge an act and write its effects.
+final class ActQueries {
+    let sent: Query
+    let byUID: Query
+    let byNumber: Query
+    let settledRange: Query
+    let insert: Query
+    let opposedUnread: Query
+    let opposedUnarchived: Query
+    let saveItem: Query
+    let insertMark: Query
+    let retireMark: Query
+    let insertInterest: Query
+    let deleteInterest: Query
+
+    init(_ database: StoreDatabase) throws(HubStoreError) {
+        sent = try database.query("SELECT 1 FROM act WHERE inbox = ?1 AND uid = ?2 AND author = ?3 LIMIT 1")
+        byUID = try database.query(
+            "SELECT author, outcome FROM act WHERE inbox = ?1 AND uid = ?2 ORDER BY author LIMIT 1")
+        byNumber = try database.query(
+            "SELECT uid, outcome FROM act WHERE inbox = ?1 AND author = ?2 AND n = ?3 AND n > 0")
+        settledRange = try database.query(
+            """
+            SELECT n, uid, outcome FROM act WHERE inbox = ?1 AND author = ?2 AND n BETWEEN ?3 AND ?4 AND n > 0
+            ORDER BY n LIMIT ?5
+            """)
+        insert = try database.query(
+            """
+            INSERT INTO act (inbox, uid, author, n, position, time, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """)
+        opposedUnread = try database.query(Self.opposed("read"))
+        opposedUnarchived = try database.query(Self.opposed("archived"))
+        saveItem = try database.query(
+            """
+            INSERT OR REPLACE INTO state (inbox, position, seq, deleted, seen, seen_at,
+                read_value, read_passive, read_since, read_rank, read_itime, read_author, read_uid, read_at,
+                archived_value, archived_passive, archived_since, archived_rank, archived_itime, archived_author,
+                archived_uid, archived_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+            """)
+        insertMark = try database.query(
+            "INSERT INTO mark (inbox, kind, version, up_to, itime, live) VALUES (?1, ?2, ?3, ?4, ?5, 1)")
+        retireMark = try database.query("UPDATE mark SET live = 0 WHERE inbox = ?1 AND kind = ?2 AND version = ?3")
+        insertInterest = try database.query("INSERT OR IGNORE INTO interest (project, name, inbox) VALUES (?1, ?2, ?3)")
+        deleteInterest = try database.query("DELETE FROM interest WHERE project = ?1 AND name = ?2 AND inbox = ?3")
+    }
+
+    private static func opposed(_ field: String) -> String {
+        """
+        SELECT s.seq, s.position, e.salt, e.time, \(StoredItem.columns)
+        FROM state s JOIN entry e ON e.seq = s.seq
+        WHERE s.inbox = ?1 AND s.\(field)_value = 0 AND s.\(field)_since > ?2 AND s.position <= ?3 AND s.deleted = 0
+        """
+    }
+}

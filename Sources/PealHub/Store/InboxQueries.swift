@@ -1,0 +1,170 @@
+import PealModel
+import PealSQLite
+
+/// An inbox's row.
+struct InboxRow {
+    var key: InboxKey
+    var project: ProjectKey
+    var publicID: [UInt8]
+    var kind: Kind
+    var epoch: UInt64
+    var head: Position
+    var chain: UInt64
+    var floor: Position
+
+    enum Kind: Int64 {
+        case user = 0
+        case device = 1
+        case deleted = 2
+    }
+
+    /// The id that devices see.
+    var id: String { PublicID.text(publicID) }
+    /// What admission judges by.
+    var log: Admission.Log { Admission.Log(epoch: epoch, head: head, floor: floor) }
+
+    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor"
+
+    init(_ row: borrowing Statement, at column: Int32 = 0) throws(HubStoreError) {
+        key = InboxKey(row: row.int64(column))
+        project = ProjectKey(row: row.int64(column + 1))
+        publicID = row.blob(column + 2)
+        guard let kind = Kind(rawValue: row.int64(column + 3)) else {
+            throw HubStoreError(.corrupt, "an inbox of an unknown kind")
+        }
+        self.kind = kind
+        epoch = row.bits(column + 4)
+        head = row.int64(column + 5)
+        chain = row.bits(column + 6)
+        floor = row.int64(column + 7)
+    }
+
+    init(
+        key: InboxKey, project: ProjectKey, publicID: [UInt8], kind: Kind, epoch: UInt64, head: Position = 0,
+        chain: UInt64 = 0, floor: Position = 0
+    ) {
+        self.key = key
+        self.project = project
+        self.publicID = publicID
+        self.kind = kind
+        self.epoch = epoch
+        self.head = head
+        self.chain = chain
+        self.floor = floor
+    }
+}
+
+/// What both the store and its readers ask about one inbox, on a connection of their own.
+final class InboxQueries {
+    private let byKey: Query
+    private let byPublic: Query
+    private let liveMarks: Query
+    private let oldestMark: Query
+    private let itemBySeq: Query
+    private let logRow: Query
+    private let entryChain: Query
+    private let someInterests: Query
+    private let projectByName: Query
+
+    init(_ database: StoreDatabase) throws(HubStoreError) {
+        byKey = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.id = ?1")
+        byPublic = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.public = ?1 AND b.project = ?2")
+        liveMarks = try database.query("SELECT kind, up_to, version FROM mark WHERE inbox = ?1 AND live = 1")
+        oldestMark = try database.query(
+            """
+            SELECT itime FROM mark WHERE inbox = ?1 AND kind = ?2 AND version > ?3 AND up_to >= ?4
+            ORDER BY version LIMIT 1
+            """)
+        itemBySeq = try database.query(
+            """
+            SELECT e.position, e.salt, e.time, \(StoredItem.columns)
+            FROM entry e LEFT JOIN state s ON s.inbox = e.inbox AND s.position = e.position
+            WHERE e.seq = ?1 AND e.inbox = ?2 AND e.publish > 0
+            """)
+        logRow = try database.query("SELECT seq FROM log WHERE inbox = ?1 AND position = ?2")
+        entryChain = try database.query("SELECT chain FROM entry WHERE seq = ?1")
+        someInterests = try database.query(
+            "SELECT name FROM interest WHERE inbox = ?1 AND name > ?2 ORDER BY name LIMIT ?3")
+        projectByName = try database.query(
+            """
+            SELECT id, instance, api_key, secret, hmac_required, created FROM project
+            WHERE instance = ?1 OR api_key = ?1
+            """)
+    }
+
+    func inbox(_ key: InboxKey) throws(HubStoreError) -> InboxRow {
+        let found = try byKey.first(key.row) { (row) throws(HubStoreError) in try InboxRow(row) }
+        guard let found else { throw HubStoreError(.notFound, "no such inbox") }
+        return found
+    }
+
+    func inbox(public id: [UInt8], in project: ProjectKey) throws(HubStoreError) -> InboxRow? {
+        try byPublic.first(id, project.row) { (row) throws(HubStoreError) in try InboxRow(row) }
+    }
+
+    func marks(of inbox: InboxKey) throws(HubStoreError) -> Marks {
+        var marks = Marks()
+        try liveMarks.forEach(inbox.row) { row in
+            if let kind = MarkKind(rawValue: row.text(0)) {
+                // Each frontier is stored whole: read-all's part in seen-all has rows of its own.
+                marks[kind].add(Mark(upTo: row.int64(1), version: row.int64(2)))
+            }
+            return true
+        }
+        return marks
+    }
+
+    /// When a mark first covered a position, marks up to a version left out.
+    func markTime(
+        _ kind: MarkKind, of inbox: InboxKey, after version: Position, covering position: Position
+    ) throws(HubStoreError) -> Milliseconds? {
+        try oldestMark.first(inbox.row, kind.rawValue, version, position) { $0.int64(0) }
+    }
+
+    func times(of inbox: InboxKey, _ marks: Marks) -> ItemTimes {
+        ItemTimes(marks: marks) { (kind, version, position) throws(HubStoreError) in
+            try self.markTime(kind, of: inbox, after: version, covering: position)
+        }
+    }
+
+    /// The item of an id, whose counter is its entry's seq; nil where the entry there is not that very item.
+    func item(_ id: ItemID, in inbox: InboxKey) throws(HubStoreError) -> StoredItem? {
+        let seq = Int64(id.counter)
+        let found = try itemBySeq.first(seq, inbox.row) { (row) -> (ItemID, StoredItem) in
+            let stored = ItemID(time: row.int64(2), counter: id.counter, random: row.bits(1))
+            return (stored, StoredItem(row, at: 3, seq: seq, position: row.int64(0)))
+        }
+        guard let found, found.0 == id else { return nil }
+        return found.1
+    }
+
+    /// The chain at a position; `deferred` has what `log` lacks.
+    func chain(
+        of inbox: InboxRow, at position: Position, deferred: [DeferredIndex.Row]
+    ) throws(HubStoreError) -> UInt64? {
+        if position == 0 { return 0 }
+        if position == inbox.head { return inbox.chain }
+        guard position > 0, position < inbox.head else { return nil }
+        var seq = deferred.first { $0.position == position }?.seq
+        if seq == nil { seq = try logRow.first(inbox.key.row, position) { $0.int64(0) } }
+        guard let seq else { return nil }
+        return try entryChain.first(seq) { $0.bits(0) }
+    }
+
+    func interests(of inbox: InboxKey, after name: String, limit: Int) throws(HubStoreError) -> [String] {
+        try someInterests.all(inbox.row, name, limit) { $0.text(0) }
+    }
+
+    func project(_ name: String) throws(HubStoreError) -> Project? {
+        try projectByName.first(name) { Project($0) }
+    }
+}
+
+extension Project {
+    /// Reads a row of `id, instance, api_key, secret, hmac_required, created`.
+    init(_ row: borrowing Statement) {
+        self.init(
+            key: ProjectKey(row: row.int64(0)), instance: row.text(1), apiKey: row.text(2), secret: row.text(3),
+            requiresHMAC: row.bool(4), created: row.int64(5))
+    }
+}

@@ -1,0 +1,36 @@
+import PealModel
+
+/// The statements that only readers use.
+final class ReadQueries {
+    let entries: Query
+    let entry: Query
+    let itemEntry: Query
+    let walk: Query
+    let walkOne: Query
+    let userByExternalID: Query
+    let userByEmail: Query
+
+    init(_ database: StoreDatabase) throws(HubStoreError) {
+        entries = try database.query(
+            """
+            SELECT l.position, e.chain, e.bytes FROM log l JOIN entry e ON e.seq = l.seq
+            WHERE l.inbox = ?1 AND l.position > ?2 ORDER BY l.position LIMIT ?3
+            """)
+        entry = try database.query("SELECT chain, bytes FROM entry WHERE seq = ?1")
+        itemEntry = try database.query("SELECT bytes FROM entry WHERE seq = ?1")
+        walk = try database.query(
+            """
+            SELECT l.position, l.seq, p.silent, p.expires, p.category, p.topic, \(StoredItem.columns)
+            FROM log l CROSS JOIN publish p ON p.id = l.publish
+                LEFT JOIN state s ON s.inbox = l.inbox AND s.position = l.position
+            WHERE l.inbox = ?1 AND l.position < ?2 AND l.publish > 0 ORDER BY l.position DESC
+            """)
+        walkOne = try database.query(
+            """
+            SELECT ?2, ?3, p.silent, p.expires, p.category, p.topic, \(StoredItem.columns)
+            FROM publish p LEFT JOIN state s ON s.inbox = ?1 AND s.position = ?2 WHERE p.id = ?4
+            """)
+        userByExternalID = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.external_id = ?2")
+        userByEmail = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.email = ?2")
+    }
+}

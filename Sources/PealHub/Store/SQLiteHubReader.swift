@@ -1,0 +1,135 @@
+import PealModel
+import PealSQLite
+
+/// Reads what is committed, on a connection of its own; each call is one short read transaction.
+///
+/// Not Sendable: hand it to the one thread that uses it.
+final class SQLiteHubReader: HubReader {
+    let queries: InboxQueries
+    let readQueries: ReadQueries
+    private let database: StoreDatabase
+    private let deferred: DeferredIndex
+    private let begin: Query
+    private let end: Query
+
+    init(path: String, deferred: DeferredIndex) throws(HubStoreError) {
+        var options = Connection.Options()
+        options.readOnly = true
+        options.cacheKiB = 16 * 1_024
+        database = try StoreDatabase(path: path, options: options)
+        self.deferred = deferred
+        queries = try InboxQueries(database)
+        readQueries = try ReadQueries(database)
+        begin = try database.query("BEGIN")
+        end = try database.query("COMMIT")
+    }
+
+    /// The texts of its statements, for the test of their plans.
+    var sql: [String] { database.queries }
+
+    /// Runs a body in one read transaction that sees an inbox and what its `log` lacks at one moment.
+    func read<R>(
+        _ inbox: InboxKey, _ body: (InboxRow, [DeferredIndex.Row]) throws(HubStoreError) -> R
+    ) throws(HubStoreError) -> R {
+        defer { database.connection.rollback() }
+        var row: InboxRow?
+        let rows = try deferred.begin(for: inbox) { () throws(HubStoreError) in
+            try begin.run()
+            // The first read is what fixes the moment.
+            row = try queries.inbox(inbox)
+        }
+        guard let row else { throw HubStoreError(.notFound, "no such inbox") }
+        let result = try body(row, rows)
+        try end.run()
+        return result
+    }
+
+    func log(of inbox: InboxKey) throws(HubStoreError) -> Admission.Log {
+        try queries.inbox(inbox).log
+    }
+
+    func chain(of inbox: InboxKey, at position: Position) throws(HubStoreError) -> UInt64? {
+        try read(inbox) { (row, waiting) throws(HubStoreError) in
+            try queries.chain(of: row, at: position, deferred: waiting)
+        }
+    }
+
+    func entries(
+        of inbox: InboxKey, after position: Position, maxCount: Int, maxBytes: Int
+    ) throws(HubStoreError) -> [LogEntry] {
+        try read(inbox) { (row, waiting) throws(HubStoreError) in
+            guard position >= row.floor else {
+                throw HubStoreError(.belowFloor, "the log is trimmed up to \(row.floor)")
+            }
+            var gathered = Gathered(after: position, maxCount: maxCount, maxBytes: maxBytes)
+            var waiting = waiting[...]
+            waiting = waiting.drop { $0.position <= position }
+            try readQueries.entries.forEach(inbox.row, position, maxCount) { (row) throws(HubStoreError) in
+                let next = row.int64(0)
+                while let first = waiting.first, first.position < next {
+                    guard try gather(waiting.removeFirst(), into: &gathered) else { return false }
+                }
+                return try gathered.add(LogEntry(position: next, chain: row.bits(1), bytes: row.blob(2)))
+            }
+            while let first = waiting.popFirst() {
+                guard try gather(first, into: &gathered) else { break }
+            }
+            return gathered.entries
+        }
+    }
+
+    private func gather(_ row: DeferredIndex.Row, into gathered: inout Gathered) throws(HubStoreError) -> Bool {
+        guard !gathered.isFull else { return false }
+        let entry = try readQueries.entry.first(row.seq) { found in
+            LogEntry(position: row.position, chain: found.bits(0), bytes: found.blob(1))
+        }
+        guard let entry else { throw HubStoreError(.corrupt, "an entry is missing") }
+        return try gathered.add(entry)
+    }
+
+    func inbox(_ id: String, in project: ProjectKey) throws(HubStoreError) -> InboxKey? {
+        guard let publicID = PublicID.bytes(id), let row = try queries.inbox(public: publicID, in: project),
+            row.kind != .deleted
+        else { return nil }
+        return row.key
+    }
+
+    func project(_ name: String) throws(HubStoreError) -> Project? { try queries.project(name) }
+
+    func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord? {
+        try UserFinder(byExternalID: readQueries.userByExternalID, byEmail: readQueries.userByEmail)
+            .find(identity, in: project)
+    }
+
+    func close() {}
+}
+
+/// Dense entries within two limits.
+private struct Gathered {
+    private(set) var entries: [LogEntry] = []
+    private var position: Position
+    private var bytes = 0
+    private let maxCount: Int
+    private let maxBytes: Int
+
+    init(after position: Position, maxCount: Int, maxBytes: Int) {
+        self.position = position
+        self.maxCount = maxCount
+        self.maxBytes = maxBytes
+    }
+
+    /// At least one entry is always given, or a large one could never be delivered.
+    var isFull: Bool { !entries.isEmpty && (entries.count >= maxCount || bytes >= maxBytes) }
+
+    /// Takes the next entry; false where a limit ends it.
+    mutating func add(_ entry: LogEntry) throws(HubStoreError) -> Bool {
+        guard entry.position == position + 1 else { throw HubStoreError(.corrupt, "the log has a gap") }
+        guard entries.isEmpty || (entries.count < maxCount && bytes + entry.bytes.count <= maxBytes) else {
+            return false
+        }
+        entries.append(entry)
+        position = entry.position
+        bytes += entry.bytes.count
+        return !isFull
+    }
+}

@@ -1,0 +1,125 @@
+package import PealModel
+import PealSQLite
+
+extension SQLiteHubStore {
+    /// Appends a decided act, applies its effect, and remembers it for dedupe.
+    func append(_ act: Act, in view: SQLiteInboxView, now: Milliseconds) throws(HubStoreError) -> Appended {
+        let bytes = Entry(time: now, kind: .act(act)).bytes
+        let appended = try append(bytes, to: &view.tail, time: now)
+        try apply(act, in: view)
+        try remember(act, at: appended.position, in: view.inbox.key, now: now)
+        return appended
+    }
+
+    func remember(_ act: Act, at position: Position, in inbox: InboxKey, now: Milliseconds) throws(HubStoreError) {
+        try actQueries.insert.run(
+            inbox.row, act.uid, act.author.bytes, act.n ?? 0, position, now, act.outcome.text)
+    }
+
+    /// Writes what an act changes: the fold of its entry (PealModel's `InboxState.fold`), in SQL.
+    func apply(_ act: Act, in view: SQLiteInboxView) throws(HubStoreError) {
+        let head = view.head
+        switch act.effect {
+        case .none: break
+        case .read(let ids, let on, let passive, let unseen):
+            try applyRead(ids, on: on, passive: passive, unseen: Set(unseen), by: act, in: view)
+        case .seen(let ids):
+            for id in ids {
+                try update(id, in: view) { (item) throws(HubStoreError) in try self.raiseSeen(&item, act, view) }
+            }
+        case .archive(let ids, let on):
+            for id in ids {
+                try update(id, in: view) { (item) throws(HubStoreError) in
+                    let before = try view.times.archivedAt(item)
+                    item.archivedAt = on ? before ?? act.itime : nil
+                    item.state.archived = self.register(on, passive: false, by: act, at: head)
+                }
+            }
+        case .delete(let ids): try delete(ids, in: view)
+        case .mark(let kind, let upTo, let except):
+            try view.add(kind, Mark(upTo: upTo, version: head), itime: act.itime)
+            for id in except {
+                try update(id, in: view) { (item) throws(HubStoreError) in
+                    if kind == .read { item.state.read?.rank = head }
+                    if kind == .archive { item.state.archived?.rank = head }
+                }
+            }
+        case .interest(let name, let on): try view.setInterest(name, on: on)
+        case .interests(let names):
+            let wanted = Set(names)
+            let current = try view.interests() ?? []
+            for name in current.subtracting(wanted).sorted() { try view.setInterest(name, on: false) }
+            for name in wanted.subtracting(current).sorted() { try view.setInterest(name, on: true) }
+        }
+    }
+
+    func delete(_ ids: [ItemID], in view: SQLiteInboxView) throws(HubStoreError) {
+        for id in ids { try update(id, in: view) { (item) throws(HubStoreError) in item.state.deleted = true } }
+    }
+
+    private func applyRead(
+        _ ids: [ItemID], on: Bool, passive: Bool, unseen: Set<ItemID>, by act: Act, in view: SQLiteInboxView
+    ) throws(HubStoreError) {
+        for id in ids {
+            try update(id, in: view) { (item) throws(HubStoreError) in
+                let before = try view.times.readAt(item)
+                if on || !unseen.contains(id) { try self.raiseSeen(&item, act, view) }
+                item.readAt = on ? before ?? act.itime : nil
+                item.state.read = self.register(on, passive: passive, by: act, at: view.head)
+            }
+        }
+    }
+
+    private func raiseSeen(_ item: inout StoredItem, _ act: Act, _ view: SQLiteInboxView) throws(HubStoreError) {
+        guard !item.state.seen else { return }
+        item.seenAt = try view.times.seenAt(item) ?? act.itime
+        item.state.seen = true
+    }
+
+    private func register(_ on: Bool, passive: Bool, by act: Act, at head: Position) -> Register {
+        Register(
+            value: on, passive: passive, since: head, rank: head, itime: act.itime, author: act.author, uid: act.uid)
+    }
+
+    private func update(
+        _ id: ItemID, in view: SQLiteInboxView, _ change: (inout StoredItem) throws(HubStoreError) -> Void
+    ) throws(HubStoreError) {
+        guard var item = try view.stored(id) else { return }
+        try change(&item)
+        try view.save(item, of: id)
+    }
+
+    // MARK: Through HTTP
+
+    package func act(
+        _ operation: Operation, uid: UInt64, observed: Position?, in inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> ActResult {
+        let row = try inboxes.inbox(inbox)
+        guard row.kind != .deleted else { throw HubStoreError(.notFound, "the inbox was deleted") }
+        let view = try SQLiteInboxView(row, in: self)
+        let mutation = Mutation(
+            n: 0, uid: uid, observed: observed ?? row.head, observedTime: 0, moment: .age(0), operation: operation)
+        // "api" is stored as the empty author, which sorts first: a replay is found before a replica's act.
+        if let (author, outcome) = try known(uid, in: inbox) {
+            if author == .api { return ActResult(outcome: outcome) }
+            let duplicate = Act(author: .api, n: nil, uid: uid, itime: now, outcome: .duplicate)
+            return ActResult(outcome: .duplicate, appended: try append(duplicate, in: view, now: now))
+        }
+        let act = try Resolver.resolve(mutation, by: .api, in: view, now: now)
+        guard act.effect != .none else {
+            // Nobody waits for its outcome as an entry, and polling must not grow the log.
+            try remember(act, at: row.head, in: inbox, now: now)
+            return ActResult(outcome: act.outcome, results: act.results)
+        }
+        return ActResult(
+            outcome: act.outcome, results: act.results, appended: try append(act, in: view, now: now))
+    }
+
+    /// Whose act a uid was, and its outcome; nil for a new one.
+    func known(_ uid: UInt64, in inbox: InboxKey) throws(HubStoreError) -> (author: Author, outcome: Outcome)? {
+        try actQueries.byUID.first(inbox.row, uid) {
+            (row) throws(HubStoreError) -> (author: Author, outcome: Outcome) in
+            (row.withBytes(0) { Author(stored: $0) }, try Outcome(stored: row.text(1)))
+        }
+    }
+}

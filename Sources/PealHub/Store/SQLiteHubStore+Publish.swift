@@ -1,0 +1,146 @@
+package import PealModel
+import PealSQLite
+
+extension SQLiteHubStore {
+    package func publish(_ request: PublishRequest, now: Milliseconds) throws(HubStoreError) -> PublishResult {
+        if let matched = try publishQueries.byName.first(request.name, read: { $0.int(0) }) {
+            return PublishResult(appended: [], matched: matched, isReplay: true)
+        }
+        let body = request.body.bytes
+        let template = ItemTemplate(time: now, publish: request.name, body: body)
+        guard template.count <= Limits.item else {
+            throw HubStoreError(
+                .tooLarge, "the item has \(template.count) bytes; at most \(Limits.item) can be delivered")
+        }
+        let recipients = try recipientTails(request, now: now)
+        guard let tails = try matchingTails(request, and: recipients) else {
+            return try freeze(request, body: body, recipients: recipients, now: now)
+        }
+        let first = tails.isEmpty ? 0 : nextSeq
+        let row = try insertPublish(
+            request, seqs: first...(tails.isEmpty ? 0 : nextSeq + Int64(tails.count) - 1), matched: tails.count,
+            pending: nil, now: now)
+        let appended = try append(template, publish: row, to: tails)
+        return PublishResult(appended: appended, matched: tails.count)
+    }
+
+    /// The user inboxes of a publish, each once; users that are not there are made.
+    private func recipientTails(_ request: PublishRequest, now: Milliseconds) throws(HubStoreError) -> [LogTail] {
+        var seen = Set<InboxKey>()
+        var tails: [LogTail] = []
+        for recipient in request.recipients {
+            let user = try upsertUser(
+                recipient.identity, profile: recipient.profile, in: request.project, now: now
+            ).user
+            guard seen.insert(user.inbox).inserted else { continue }
+            tails.append(LogTail(try inboxes.inbox(user.inbox)))
+        }
+        return tails
+    }
+
+    /// Every matching inbox once, in key order; nil where they are too many for one transaction.
+    private func matchingTails(
+        _ request: PublishRequest, and recipients: [LogTail]
+    ) throws(HubStoreError) -> [LogTail]? {
+        var tails = recipients
+        var seen = Set(recipients.map(\.inbox))
+        let single = request.interests.count == 1
+        for name in Set(request.interests).sorted() {
+            let rows = try publishQueries.matching.all(request.project.row, name, Self.wideFrom + 1) { row in
+                LogTail(inbox: InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2))
+            }
+            // A user's inbox has no interests, so one interest alone cannot match an inbox twice.
+            tails += single ? rows : rows.filter { seen.insert($0.inbox).inserted }
+            guard rows.count <= Self.wideFrom, tails.count <= Self.wideFrom else { return nil }
+        }
+        tails.sort { $0.inbox < $1.inbox }
+        return tails
+    }
+
+    private func append(
+        _ template: ItemTemplate, publish: Int64, to tails: [LogTail]
+    ) throws(HubStoreError) -> [Appended] {
+        var appended: [Appended] = []
+        appended.reserveCapacity(tails.count)
+        let isDeferred = tails.count >= Self.deferredFrom
+        var salts = SplitMix(state: random.next())
+        for var tail in tails {
+            let id = ItemID(time: template.time, counter: UInt64(nextSeq), random: salts.next())
+            // The id keeps 34 bits of what it is given.
+            appended.append(
+                try append(
+                    template.entry(id), to: &tail, publish: publish, salt: id.low & 0x3_FFFF_FFFF, time: template.time,
+                    isDeferred: isDeferred))
+        }
+        return appended
+    }
+
+    private func insertPublish(
+        _ request: PublishRequest, seqs: ClosedRange<Int64>, matched: Int, pending: [UInt8]?, now: Milliseconds
+    ) throws(HubStoreError) -> Int64 {
+        let body = request.body
+        let row = try publishQueries.insert.first(
+            request.name, request.project.row, now, body.category, body.topic, body.silent, body.expires,
+            seqs.lowerBound, seqs.upperBound, matched, pending,
+            body.expires == nil ? Int64?.none : Int64?.some(0)
+        ) { $0.int64(0) }
+        guard let row else { throw HubStoreError(.failed, "the publish was not written") }
+        return row
+    }
+
+    // MARK: Wide publishes
+
+    /// Freezes who matches now; the items follow in chunks, each with the removal of its targets in one transaction.
+    private func freeze(
+        _ request: PublishRequest, body: [UInt8], recipients: [LogTail], now: Milliseconds
+    ) throws(HubStoreError) -> PublishResult {
+        let row = try insertPublish(request, seqs: 0...0, matched: 0, pending: body, now: now)
+        for name in Set(request.interests).sorted() {
+            try publishQueries.freeze.run(row, request.project.row, name)
+        }
+        for tail in recipients { try publishQueries.freezeOne.run(row, tail.inbox.row) }
+        let matched = try publishQueries.countTargets.first(row) { $0.int(0) } ?? 0
+        try publishQueries.setMatched.run(row, matched)
+        return PublishResult(appended: [], matched: matched, isWide: true)
+    }
+
+    package func fanOut(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]? {
+        precondition(limit > 0, "a chunk has targets")
+        let job = try publishQueries.pending.first { row in
+            (id: row.int64(0), name: row.text(1), body: row.blob(2), firstSeq: row.int64(3))
+        }
+        guard let job else { return nil }
+        var last: Int64 = 0
+        var count = 0
+        var tails: [LogTail] = []
+        try publishQueries.targets.forEach(job.id, limit) { row in
+            last = row.int64(0)
+            count += 1
+            if row.int64(3) != InboxRow.Kind.deleted.rawValue {
+                tails.append(LogTail(inbox: InboxKey(row: last), head: row.int64(1), chain: row.bits(2)))
+            }
+            return true
+        }
+        let firstSeq = nextSeq
+        let template = ItemTemplate(time: now, publish: job.name, body: job.body)
+        let appended = try append(template, publish: job.id, to: tails)
+        if !appended.isEmpty {
+            try publishQueries.advance.run(job.id, job.firstSeq == 0 ? firstSeq : job.firstSeq, nextSeq - 1)
+        }
+        try publishQueries.deleteTargets.run(job.id, last)
+        if count < limit { try publishQueries.finish.run(job.id) }
+        return appended
+    }
+}
+
+/// A quick generator for what must differ and need not be secret (SplitMix64).
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}

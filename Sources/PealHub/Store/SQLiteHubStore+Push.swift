@@ -1,0 +1,119 @@
+package import PealModel
+import PealSQLite
+
+/// A replica's row.
+struct ReplicaRow {
+    var key: ReplicaKey
+    var id: ReplicaID
+    var inbox: InboxKey
+    var attempt: Int64
+    var nonceCurrent: String
+    var nonceIssued: String
+    var lastN: Int64
+    var lastUID: UInt64?
+    var session: UInt64?
+    var failures: Int64
+}
+
+extension SQLiteHubStore {
+    /// Exceptions of one mutation that make it `poison` (SYNC.md section 8).
+    static let poisonFrom: Int64 = 3
+
+    package func push(
+        _ mutations: [Mutation], from replica: ReplicaKey, session: UInt64, now: Milliseconds
+    ) throws(HubStoreError) -> PushResult {
+        guard var row = try sessionQueries.replica(replica), row.session == session else {
+            return PushResult(stop: .fenced)
+        }
+        let inbox = try inboxes.inbox(row.inbox)
+        guard inbox.kind != .deleted else { return PushResult(stop: .fenced) }
+        var view = try SQLiteInboxView(inbox, in: self)
+        var result = PushResult()
+        for mutation in mutations {
+            if mutation.n <= row.lastN {
+                guard let settled = try settled(mutation, of: row) else {
+                    result.stop = .forked
+                    return result
+                }
+                result.settled.append(settled)
+                continue
+            }
+            guard mutation.n == row.lastN + 1 else {
+                result.stop = .gap(expected: row.lastN + 1)
+                return result
+            }
+            guard let appended = try process(mutation, of: &row, in: &view, now: now) else {
+                result.stop = .failed(n: mutation.n)
+                return result
+            }
+            result.appended.append(appended)
+        }
+        return result
+    }
+
+    /// The answer to a resend; nil where another uid had the number: the replica was restored or cloned.
+    private func settled(_ mutation: Mutation, of row: ReplicaRow) throws(HubStoreError) -> Settled? {
+        let author = Author.replica(row.id).bytes
+        let found = try actQueries.byNumber.first(row.inbox.row, author, mutation.n) {
+            (row) throws(HubStoreError) -> (UInt64, Outcome) in (row.bits(0), try Outcome(stored: row.text(1)))
+        }
+        guard let (uid, outcome) = found else {
+            // Forgotten after 40 days. Its number is taken all the same (dedupe has no window), so it is never processed again.
+            if mutation.n == row.lastN, row.lastUID != mutation.uid { return nil }
+            return Settled(n: mutation.n, uid: mutation.uid, outcome: .duplicate)
+        }
+        return uid == mutation.uid ? Settled(n: mutation.n, uid: uid, outcome: outcome) : nil
+    }
+
+    /// Processes the next mutation in a savepoint of its own; nil where it failed and will be tried again.
+    private func process(
+        _ mutation: Mutation, of row: inout ReplicaRow, in view: inout SQLiteInboxView, now: Milliseconds
+    ) throws(HubStoreError) -> Appended? {
+        let author = Author.replica(row.id)
+        do {
+            let current = view
+            let appended = try savepoint { () throws(HubStoreError) in
+                try fault?(mutation)
+                return try settle(
+                    try decide(mutation, by: author, in: current, now: now), of: row, in: current, now: now)
+            }
+            row.lastN = mutation.n
+            row.lastUID = mutation.uid
+            row.failures = 0
+            return appended
+        } catch {
+            if error.abortsCommit { throw error }
+            row.failures += 1
+            try sessionQueries.fail.run(row.key.row, row.failures)
+            // What the view had cached was undone with the savepoint.
+            view = try SQLiteInboxView(try inboxes.inbox(row.inbox), in: self)
+            guard row.failures >= Self.poisonFrom else { return nil }
+        }
+        let poison = Act(
+            author: author, n: mutation.n, uid: mutation.uid, itime: now,
+            outcome: Outcome(.poison, reason: "The hub failed three times over what was done."))
+        let appended = try settle(poison, of: row, in: view, now: now)
+        row.lastN = mutation.n
+        row.lastUID = mutation.uid
+        row.failures = 0
+        return appended
+    }
+
+    private func decide(
+        _ mutation: Mutation, by author: Author, in view: SQLiteInboxView, now: Milliseconds
+    ) throws(HubStoreError) -> Act {
+        guard try known(mutation.uid, in: view.inbox.key) == nil else {
+            return Act(author: author, n: mutation.n, uid: mutation.uid, itime: now, outcome: .duplicate)
+        }
+        return try Resolver.resolve(mutation, by: author, in: view, now: now)
+    }
+
+    /// Appends an act of a replica and moves its lastN.
+    private func settle(
+        _ act: Act, of row: ReplicaRow, in view: SQLiteInboxView, now: Milliseconds
+    ) throws(HubStoreError) -> Appended {
+        let appended = try append(act, in: view, now: now)
+        try sessionQueries.advance.run(row.key.row, act.n, act.uid)
+        return appended
+    }
+}

@@ -1,0 +1,146 @@
+import PealModel
+import PealSQLite
+
+/// The hub's store on one SQLite file: WAL, durable commits, one writer.
+///
+/// Not Sendable: it belongs to the executor that made it.
+package final class SQLiteHubStore: HubStore {
+    /// What `application_id` says of a hub's file: "PeaH".
+    static let applicationID: Int32 = 0x5065_6148
+    /// Appends to so many inboxes at once leave their rows of `log` for later: each would dirty a page.
+    static let deferredFrom = 64
+    /// More waiting rows than this are settled at the next group commit: 16 MiB of memory would hold ten times as many.
+    static let deferredLimit = 16_384
+    /// Entries after which the watermark moves although little waits, so that opening stays quick.
+    static let watermarkDistance: Int64 = 65_536
+    /// Matching inboxes above which a publish becomes a durable job: one commit stays under 20 ms.
+    static let wideFrom = 2_000
+
+    let database: StoreDatabase
+    let inboxes: InboxQueries
+    let logQueries: LogQueries
+    let actQueries: ActQueries
+    let userQueries: UserQueries
+    let sessionQueries: SessionQueries
+    let publishQueries: PublishQueries
+    let upkeepQueries: UpkeepQueries
+    let deferred = DeferredIndex()
+    private let path: String
+
+    /// Makes the chain (SYNC.md section 2).
+    var hasher = SHA256Hasher()
+    /// The source of ids, nonces and sessions.
+    var random: any RandomNumberGenerator
+    /// The seq of the next entry.
+    var nextSeq: Int64 = 1
+    /// `meta.indexed_seq`.
+    var indexedSeq: Int64 = 0
+    /// The rows that this transaction leaves out of `log`.
+    var staged: [(inbox: InboxKey, row: DeferredIndex.Row)] = []
+    /// Whether this transaction has written what waited before.
+    var hasSettled = false
+    /// The next group commit writes what waits for `log` first.
+    var wantsSettling = false
+    /// A test's fault, called in a mutation's savepoint.
+    var fault: ((Mutation) throws(HubStoreError) -> Void)?
+
+    /// Opens or makes the file, brings it to this version, and indexes what a crash left unindexed. Blocking.
+    ///
+    /// - Parameters:
+    ///   - path: of the file; made with mode 0600.
+    ///   - random: must be fit for secrets, but in tests.
+    /// - Throws: `busy`, `full`, `io`, `corrupt` (also a newer version, or a file that is not a hub's).
+    package init(
+        path: String, random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+    ) throws(HubStoreError) {
+        self.path = path
+        self.random = random
+        var options = Connection.Options()
+        options.cacheKiB = 64 * 1_024
+        options.checkpointPages = 8_000
+        database = try StoreDatabase(path: path, options: options)
+        let schema = String(decoding: PackageResources.v1_sql, as: UTF8.self)
+        let migrator = Migrator(applicationID: Self.applicationID, steps: [.init(version: 1, sql: schema)])
+        let connection = database.connection
+        try sqlite { () throws(SQLiteError) in try migrator.migrate(connection) }
+        inboxes = try InboxQueries(database)
+        logQueries = try LogQueries(database)
+        actQueries = try ActQueries(database)
+        userQueries = try UserQueries(database)
+        sessionQueries = try SessionQueries(database)
+        publishQueries = try PublishQueries(database)
+        upkeepQueries = try UpkeepQueries(database)
+        try recoverIndex()
+    }
+
+    // MARK: Group commit
+
+    package func begin() throws(HubStoreError) {
+        precondition(!database.connection.isInTransaction, "one group commit at a time")
+        staged.removeAll(keepingCapacity: true)
+        hasSettled = false
+        try logQueries.begin.run()
+        do {
+            try readWatermark()
+            let isFar = nextSeq - indexedSeq > Self.watermarkDistance
+            if isFar || wantsSettling || deferred.count > Self.deferredLimit { try settle() }
+        } catch {
+            rollback()
+            throw error
+        }
+    }
+
+    package func commit() throws(HubStoreError) {
+        do {
+            try deferred.commit(staged, settled: hasSettled) { () throws(HubStoreError) in
+                try logQueries.commit.run()
+            }
+        } catch {
+            rollback()
+            throw error
+        }
+        if hasSettled { wantsSettling = false }
+        staged.removeAll(keepingCapacity: true)
+        hasSettled = false
+    }
+
+    package func rollback() {
+        staged.removeAll(keepingCapacity: true)
+        hasSettled = false
+        database.connection.rollback()
+    }
+
+    package func savepoint<R>(_ body: () throws(HubStoreError) -> R) throws(HubStoreError) -> R {
+        let mark = staged.count
+        try logQueries.savepoint.run()
+        do {
+            let result = try body()
+            try logQueries.release.run()
+            return result
+        } catch {
+            staged.removeSubrange(mark...)
+            guard database.connection.isInTransaction else {
+                // A full disk or a broken file has ended the whole transaction already.
+                throw error.abortsCommit ? error : HubStoreError(.io, "the transaction was lost", underlying: error)
+            }
+            try logQueries.undo.run()
+            try logQueries.release.run()
+            throw error
+        }
+    }
+
+    package func makeReader() throws(HubStoreError) -> any HubReader {
+        try SQLiteHubReader(path: path, deferred: deferred)
+    }
+
+    package func close() throws(HubStoreError) {
+        try begin()
+        do {
+            try settle()
+        } catch {
+            rollback()
+            throw error
+        }
+        try commit()
+    }
+}

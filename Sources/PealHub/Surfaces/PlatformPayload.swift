@@ -1,0 +1,69 @@
+import PealModel
+
+/// The platform objects of a publish (`apns`, `fcm`, `web`) as an item (HTTP.md section 2, mapping).
+struct PlatformPayload {
+    private let members: [(key: String, value: JSON)]
+
+    init(_ members: [(key: String, value: JSON)]) { self.members = members }
+
+    private func platform(_ key: String) -> JSON? { members.first { $0.key == key }?.value }
+
+    /// The item's body. The whole platform payload stays available to the app.
+    ///
+    /// - Throws: ``HTTPFailure`` 422 that names the member and the limit.
+    func body(now: Milliseconds) throws(HTTPFailure) -> ItemBody {
+        let text = notice
+        let data = platform("fcm")?["data"] ?? platform("apns")?["data"] ?? platform("web")?["data"]
+        let item = ItemBody(
+            title: text.title, content: text.body, type: data?["type"]?.stringValue ?? "message",
+            category: data?["category"]?.stringValue, topic: data?["topic"]?.stringValue,
+            actionURL: platform("web")?["notification"]?["deep_link"]?.stringValue
+                ?? data?["deep_link"]?.stringValue ?? data?["action_url"]?.stringValue,
+            payload: JSON.object(members).bytes[...], sent: now, expires: expiry(now),
+            silent: text.title == nil && text.body == nil)
+        try Self.check(item)
+        return item
+    }
+
+    /// Title and body from `apns.aps.alert` (string or object), else `web.notification`, else `fcm.notification`.
+    private var notice: (title: String?, body: String?) {
+        switch platform("apns")?["aps"]?["alert"] {
+        case .string(let text)?: return (text, nil)
+        case .null?, nil: break
+        case let alert?:
+            return (alert["title"]?.stringValue, alert["body"]?.stringValue)
+        }
+        for key in ["web", "fcm"] {
+            guard let notification = platform(key)?["notification"] else { continue }
+            return (notification["title"]?.stringValue, notification["body"]?.stringValue)
+        }
+        return (nil, nil)
+    }
+
+    private func expiry(_ now: Milliseconds) -> Milliseconds? {
+        let seconds = platform("web")?["time_to_live"]?.intValue ?? platform("fcm")?["time_to_live"]?.intValue
+        guard let seconds, seconds > 0, seconds < 10 * 365 * 86_400 else { return nil }
+        return now + seconds * 1_000
+    }
+
+    static func check(_ item: ItemBody) throws(HTTPFailure) {
+        try limit("title", item.title, Limits.title)
+        try limit("type", item.type, Limits.category)
+        try limit("category", item.category, Limits.category)
+        try limit("topic", item.topic, Limits.category)
+        try limit("action_url", item.actionURL, Limits.url)
+        let bytes = item.bytes.count
+        guard bytes <= Limits.item else {
+            throw HTTPFailure(
+                status: 422, code: "too_large",
+                message: "The notification has \(bytes) bytes as an item; at most \(Limits.item) can be delivered.")
+        }
+    }
+
+    private static func limit(_ name: String, _ value: String?, _ most: Int) throws(HTTPFailure) {
+        guard let value, value.unicodeScalars.count > most else { return }
+        throw HTTPFailure(
+            status: 422, code: "too_long",
+            message: "'\(name)' has \(value.unicodeScalars.count) characters; at most \(most) are allowed.")
+    }
+}

@@ -1,0 +1,236 @@
+internal import PealModel
+
+/// What the item table wants of an item entry, found in one pass without allocation and without validation.
+///
+/// The bytes come out of a frame that the codec has validated as JSON. Whatever is not plain (an escape in a column, an
+/// unexpected shape) answers nil, and `Entry` and `ItemBody` take the long way and name what is wrong.
+struct LeanItem {
+    var time: Milliseconds = 0
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    var publish = 0..<0
+    var body = 0..<0
+    var sent: Milliseconds?
+    var type: Range<Int>?
+    var category: Range<Int>?
+    var topic: Range<Int>?
+    var expires: Milliseconds?
+    var silent = false
+
+    /// Scans an item entry; nil for anything else.
+    init?(entry bytes: UnsafeBufferPointer<UInt8>) {
+        var scanner = LeanScanner(bytes)
+        // The hub writes the kind first; another order takes the long way.
+        guard scanner.take(#"{"kind":"item""#) else { return nil }
+        var found: UInt8 = 0
+        while scanner.take(UInt8(ascii: ",")) {
+            guard let key = scanner.key() else { return nil }
+            if scanner.equal(key, "time") {
+                guard let value = scanner.int() else { return nil }
+                time = value
+                found |= 1
+            } else if scanner.equal(key, "id") {
+                guard let value = scanner.plainString(), let id = scanner.uuid(value) else { return nil }
+                (high, low) = id
+                found |= 2
+            } else if scanner.equal(key, "publish") {
+                guard let value = scanner.plainString() else { return nil }
+                publish = value
+            } else if scanner.equal(key, "body") {
+                let start = scanner.index
+                guard found & 4 == 0, members(&scanner) else { return nil }
+                body = start..<scanner.index
+                found |= 4
+            } else {
+                guard scanner.skip() else { return nil }
+            }
+        }
+        guard scanner.take(UInt8(ascii: "}")), scanner.index == bytes.count, found == 7, sent != nil else { return nil }
+    }
+
+    /// Scans a body alone, as a snapshot row carries it.
+    init?(body bytes: UnsafeBufferPointer<UInt8>) {
+        var scanner = LeanScanner(bytes)
+        guard members(&scanner), scanner.index == bytes.count, sent != nil else { return nil }
+        body = 0..<bytes.count
+    }
+
+    private mutating func members(_ scanner: inout LeanScanner) -> Bool {
+        guard scanner.take(UInt8(ascii: "{")) else { return false }
+        if scanner.take(UInt8(ascii: "}")) { return true }
+        repeat {
+            guard let key = scanner.key() else { return false }
+            switch (key.count, scanner.bytes[key.lowerBound]) {
+            case (4, UInt8(ascii: "s")) where scanner.equal(key, "sent"):
+                guard let value = scanner.int() else { return false }
+                sent = value
+            case (4, UInt8(ascii: "t")) where scanner.equal(key, "type"):
+                guard let value = scanner.plainString() else { return false }
+                type = value
+            case (8, UInt8(ascii: "c")) where scanner.equal(key, "category"):
+                guard let value = scanner.plainString() else { return false }
+                category = value
+            case (5, UInt8(ascii: "t")) where scanner.equal(key, "topic"):
+                guard let value = scanner.plainString() else { return false }
+                topic = value
+            case (7, UInt8(ascii: "e")) where scanner.equal(key, "expires"):
+                guard let value = scanner.int() else { return false }
+                expires = value
+            case (6, UInt8(ascii: "s")) where scanner.equal(key, "silent"):
+                guard scanner.take("true") else { return false }
+                silent = true
+            default:
+                guard scanner.skip() else { return false }
+            }
+        } while scanner.take(UInt8(ascii: ","))
+        return scanner.take(UInt8(ascii: "}"))
+    }
+}
+
+/// Walks over compact JSON that is known to be valid; white space between tokens makes it give up.
+struct LeanScanner {
+    let bytes: UnsafeBufferPointer<UInt8>
+    var index = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    @inline(__always)
+    mutating func take(_ byte: UInt8) -> Bool {
+        guard index < bytes.count, bytes[index] == byte else { return false }
+        index += 1
+        return true
+    }
+
+    mutating func take(_ text: StaticString) -> Bool {
+        let count = text.utf8CodeUnitCount
+        guard index + count <= bytes.count else { return false }
+        for offset in 0..<count where bytes[index + offset] != text.utf8Start[offset] { return false }
+        index += count
+        return true
+    }
+
+    /// A member's name without escapes, and the colon.
+    @inline(__always)
+    mutating func key() -> Range<Int>? {
+        guard let key = plainString(), !key.isEmpty, take(UInt8(ascii: ":")) else { return nil }
+        return key
+    }
+
+    @inline(__always)
+    func equal(_ range: Range<Int>, _ text: StaticString) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        for offset in 0..<range.count where bytes[range.lowerBound + offset] != text.utf8Start[offset] { return false }
+        return true
+    }
+
+    /// The content of a string without escapes.
+    @inline(__always)
+    mutating func plainString() -> Range<Int>? {
+        guard take(UInt8(ascii: "\"")) else { return nil }
+        let start = index
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\"") {
+                index += 1
+                return start..<(index - 1)
+            }
+            if byte == UInt8(ascii: "\\") { return nil }
+            index += 1
+        }
+        return nil
+    }
+
+    /// An integer of at most 18 digits.
+    mutating func int() -> Int64? {
+        let negative = take(UInt8(ascii: "-"))
+        let start = index
+        var value: Int64 = 0
+        while index < bytes.count, bytes[index] >= 0x30, bytes[index] <= 0x39 {
+            value = value &* 10 &+ Int64(bytes[index] &- 0x30)
+            index += 1
+        }
+        guard index > start, index - start <= 18, index < bytes.count else { return nil }
+        switch bytes[index] {
+        case UInt8(ascii: ","), UInt8(ascii: "}"): return negative ? -value : value
+        default: return nil
+        }
+    }
+
+    /// The two halves of a UUID of 36 characters.
+    func uuid(_ range: Range<Int>) -> (UInt64, UInt64)? {
+        guard range.count == 36 else { return nil }
+        var halves: (UInt64, UInt64) = (0, 0)
+        var digits = 0
+        for offset in 0..<36 {
+            let byte = bytes[range.lowerBound + offset]
+            if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            let digit: UInt8
+            switch byte {
+            case 0x30...0x39: digit = byte &- 0x30
+            case 0x61...0x66: digit = byte &- 0x57
+            case 0x41...0x46: digit = byte &- 0x37
+            default: return nil
+            }
+            if digits < 16 {
+                halves.0 = halves.0 << 4 | UInt64(digit)
+            } else {
+                halves.1 = halves.1 << 4 | UInt64(digit)
+            }
+            digits += 1
+        }
+        return halves
+    }
+
+    /// Passes over one value of any kind; `null` answers false, because what it means is decided on the long way.
+    mutating func skip() -> Bool {
+        guard index < bytes.count else { return false }
+        switch bytes[index] {
+        case UInt8(ascii: "\""): return skipString()
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return skipNested()
+        case UInt8(ascii: "n"): return false
+        default:
+            while index < bytes.count, bytes[index] != UInt8(ascii: ","), bytes[index] != UInt8(ascii: "}") {
+                index += 1
+            }
+            return true
+        }
+    }
+
+    @inline(__always)
+    private mutating func skipString() -> Bool {
+        index += 1
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\"") {
+                index += 1
+                return true
+            }
+            index += byte == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return false
+    }
+
+    private mutating func skipNested() -> Bool {
+        var depth = 0
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""):
+                guard skipString() else { return false }
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if depth == 0 {
+                    index += 1
+                    return true
+                }
+            default: break
+            }
+            index += 1
+        }
+        return false
+    }
+}

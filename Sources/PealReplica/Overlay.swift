@@ -1,0 +1,328 @@
+internal import PealModel
+internal import PealSQLite
+
+/// What pending acts make of the base: each is resolved with the hub's own rule and folded over the base, in the order of
+/// the acts, at positions that do not exist yet. So what is shown is what the hub will decide if nothing interferes.
+///
+/// Only touched items are held; marks reach the others through `pendingRead` and its siblings.
+final class Overlay {
+    /// For which base and which outbox it was computed.
+    struct Key: Equatable {
+        var cursor: Cursor
+        var generation: Int64
+    }
+
+    /// The overlay columns of one item.
+    struct Columns: Equatable {
+        var read: Bool?
+        var seen: Bool?
+        var archived: Bool?
+        var deleted: Bool?
+
+        var isEmpty: Bool { self == Columns() }
+    }
+
+    private let connection: Connection
+    private let author: Author
+    private let isDevice: Bool
+    var key: Key
+    private(set) var head: Position
+    private(set) var marks: Marks
+    private let baseMarks: Marks
+    private var items: [ItemID: ItemState] = [:]
+    private(set) var missing: Set<ItemID> = []
+    private var base: [ItemID: ItemState] = [:]
+    private var names: Set<String>?
+    private var touchesInterests = false
+    private var written: [Position: Columns]
+    private(set) var pendingRead: Position = 0
+    private(set) var pendingSeen: Position = 0
+    private(set) var pendingArchive: Position = 0
+
+    /// An overlay without acts over the base as it stands.
+    init(_ connection: Connection, _ state: ReplicaState, isDevice: Bool) throws(SQLiteError) {
+        self.connection = connection
+        self.isDevice = isDevice
+        author = state.author
+        key = Key(cursor: state.cursor, generation: state.generation)
+        head = state.cursor.position
+        baseMarks = try Marks(connection)
+        marks = baseMarks
+        written = try Self.columns(connection)
+    }
+
+    private static func columns(_ connection: Connection) throws(SQLiteError) -> [Position: Columns] {
+        try connection.statement(
+            "SELECT position, o_read, o_seen, o_archived, o_deleted FROM item INDEXED BY item_overlaid WHERE overlaid = 1"
+        ) { (query) throws(SQLiteError) in
+            var found: [Position: Columns] = [:]
+            while try query.step() {
+                found[query.int64(0)] = Columns(
+                    read: query.optionalBool(1), seen: query.optionalBool(2), archived: query.optionalBool(3),
+                    deleted: query.optionalBool(4))
+            }
+            return found
+        }
+    }
+
+    /// The base has only gained items that no act names.
+    func advance(to cursor: Cursor) {
+        key.cursor = cursor
+        head = max(head, cursor.position)
+    }
+
+    // MARK: Acts
+
+    /// Puts one more act over it.
+    func add(_ mutation: Mutation, now: Milliseconds) throws(SQLiteError) {
+        switch mutation.operation {
+        case .mark(let kind, _): try loadLoose(kind)
+        case .interest, .interests: _ = try interests()
+        case .end:
+            _ = try interests()
+            names = []
+            touchesInterests = true
+        default: break
+        }
+        let act = try Resolver.resolve(mutation, by: author, in: self, now: now)
+        head += 1
+        fold(act)
+    }
+
+    private func fold(_ act: Act) {
+        func register(_ on: Bool, passive: Bool = false) -> Register {
+            Register(
+                value: on, passive: passive, since: head, rank: head, itime: act.itime, author: author, uid: act.uid)
+        }
+        switch act.effect {
+        case .none: break
+        case .read(let ids, let on, let passive, let unseen):
+            let unseen = Set(unseen)
+            for id in ids {
+                items[id]?.read = register(on, passive: passive)
+                if on || !unseen.contains(id) { items[id]?.seen = true }
+            }
+        case .seen(let ids): for id in ids { items[id]?.seen = true }
+        case .archive(let ids, let on): for id in ids { items[id]?.archived = register(on) }
+        case .delete(let ids): for id in ids { items[id]?.deleted = true }
+        case .mark(let kind, let upTo, let except):
+            marks.add(kind, Mark(upTo: upTo, version: head))
+            reach(kind, upTo)
+            for id in except {
+                if kind == .read { items[id]?.read?.rank = head }
+                if kind == .archive { items[id]?.archived?.rank = head }
+            }
+        case .interest(let name, let on):
+            touchesInterests = true
+            if on { names?.insert(name) } else { names?.remove(name) }
+        case .interests(let all):
+            touchesInterests = true
+            names = Set(all)
+        }
+    }
+
+    private func reach(_ kind: MarkKind, _ upTo: Position) {
+        switch kind {
+        case .read:
+            pendingRead = max(pendingRead, upTo)
+            pendingSeen = max(pendingSeen, upTo)
+        case .seen: pendingSeen = max(pendingSeen, upTo)
+        case .archive: pendingArchive = max(pendingArchive, upTo)
+        }
+    }
+
+    // MARK: Base
+
+    /// Loads the single choices that a mark could meet, so that each of them gets its own overlay.
+    private func loadLoose(_ kind: MarkKind) throws(SQLiteError) {
+        let index = kind == .read ? "item_loose_unread" : "item_loose_unarchived"
+        let condition =
+            kind == .read
+            ? "((read_rank > 0 AND read = 0) OR o_read IS 0)"
+            : "((archived_rank > 0 AND archived = 0) OR o_archived IS 0)"
+        guard kind != .seen else { return }
+        let query = try connection.prepare("SELECT id FROM item INDEXED BY \(index) WHERE \(condition)")
+        var ids: [ItemID] = []
+        while try query.step() { ids.append(query.itemID(0)) }
+        for id in ids { _ = try item(id) }
+    }
+
+    private func load(_ id: ItemID) throws(SQLiteError) -> ItemState? {
+        try connection.statement(
+            """
+            SELECT i.position, i.seen, i.read, i.read_rank, r.passive, r.since, r.itime, r.author, r.uid,
+                i.archived, i.archived_rank, a.passive, a.since, a.itime, a.author, a.uid
+            FROM item i LEFT JOIN register r ON r.position = i.position AND r.field = 0
+                LEFT JOIN register a ON a.position = i.position AND a.field = 1
+            WHERE i.id = ?1
+            """
+        ) { (query) throws(SQLiteError) -> ItemState? in
+            query.bind(1, id)
+            guard try query.step() else { return nil }
+            return ItemState(
+                position: query.int64(0), read: Self.register(query, value: 2, rest: 4),
+                archived: Self.register(query, value: 9, rest: 11), seen: query.bool(1))
+        }
+    }
+
+    private static func register(_ row: borrowing Statement, value: Int32, rest: Int32) -> Register? {
+        let rank = row.int64(value + 1)
+        guard rank > 0, let author = Author(row.text(rest + 3)) else { return nil }
+        return Register(
+            value: row.bool(value), passive: row.bool(rest), since: row.int64(rest + 1), rank: rank,
+            itime: row.int64(rest + 2), author: author, uid: row.bits(rest + 4))
+    }
+
+    // MARK: Writing
+
+    /// Brings the overlay columns of the file to what was computed.
+    ///
+    /// - Returns: the positions whose columns changed, and whether interests did.
+    func writeBack() throws(SQLiteError) -> (positions: [Position], interests: Bool) {
+        var wanted: [Position: Columns] = [:]
+        for (id, state) in items {
+            guard let before = base[id] else { continue }
+            let columns = columns(state, over: before)
+            if !columns.isEmpty { wanted[state.position] = columns }
+        }
+        var changed: [Position] = []
+        for position in written.keys where wanted[position] == nil { changed.append(position) }
+        for (position, columns) in wanted where written[position] != columns { changed.append(position) }
+        changed.sort()
+        for position in changed { try write(wanted[position] ?? Columns(), at: position) }
+        written = wanted
+        return (changed, try writeInterests())
+    }
+
+    /// NULL where base and marks show the same by themselves (see `Queries`).
+    private func columns(_ state: ItemState, over before: ItemState) -> Columns {
+        func alone(_ kind: MarkKind, _ register: Register?, _ pending: Position) -> Bool {
+            if register == nil, state.position <= pending { return true }
+            return baseMarks.value(kind, register, at: state.position)
+        }
+        var columns = Columns()
+        let read = marks.isRead(state)
+        if read != alone(.read, before.read, pendingRead) { columns.read = read }
+        let archived = marks.isArchived(state)
+        if archived != alone(.archive, before.archived, pendingArchive) { columns.archived = archived }
+        if marks.isSeen(state), !baseMarks.isSeen(before), state.position > pendingSeen { columns.seen = true }
+        if state.deleted { columns.deleted = true }
+        return columns
+    }
+
+    private func write(_ columns: Columns, at position: Position) throws(SQLiteError) {
+        try connection.statement(
+            """
+            UPDATE item SET overlaid = ?2, o_read = ?3, o_seen = ?4, o_archived = ?5, o_deleted = ?6
+            WHERE position = ?1
+            """
+        ) { (update) throws(SQLiteError) in
+            update.bind(1, position)
+            update.bind(2, !columns.isEmpty)
+            update.bind(3, columns.read)
+            update.bind(4, columns.seen)
+            update.bind(5, columns.archived)
+            update.bind(6, columns.deleted)
+            try update.run()
+        }
+    }
+
+    private func writeInterests() throws(SQLiteError) -> Bool {
+        let before = try Self.shownInterests(connection)
+        guard touchesInterests, let names else {
+            let stale = try connection.int("SELECT count(*) FROM interest WHERE overlay IS NOT NULL") > 0
+            guard stale else { return false }
+            try connection.execute(
+                "UPDATE interest SET overlay = NULL; DELETE FROM interest WHERE base = 0")
+            return try Self.shownInterests(connection) != before
+        }
+        guard names != before else { return false }
+        try connection.execute("UPDATE interest SET overlay = 0 WHERE base = 1")
+        try connection.execute("DELETE FROM interest WHERE base = 0")
+        for name in names {
+            try connection.statement(
+                """
+                INSERT INTO interest (name, base, overlay) VALUES (?1, 0, 1)
+                ON CONFLICT (name) DO UPDATE SET overlay = NULL
+                """
+            ) { (upsert) throws(SQLiteError) in
+                upsert.bind(1, name)
+                try upsert.run()
+            }
+        }
+        return true
+    }
+
+    static func shownInterests(_ connection: Connection) throws(SQLiteError) -> Set<String> {
+        try connection.statement("SELECT name FROM interest WHERE coalesce(overlay, base) = 1") {
+            (query) throws(SQLiteError) in
+            var names: Set<String> = []
+            while try query.step() { names.insert(query.text(0)) }
+            return names
+        }
+    }
+}
+
+extension Overlay: InboxView {
+    func item(_ id: ItemID) throws(SQLiteError) -> ItemState? {
+        if let known = items[id] { return known }
+        if missing.contains(id) { return nil }
+        guard let state = try load(id) else {
+            missing.insert(id)
+            return nil
+        }
+        items[id] = state
+        base[id] = state
+        return state
+    }
+
+    func sent(_ uid: UInt64, by author: Author) throws(SQLiteError) -> Bool {
+        guard author == self.author else { return false }
+        return try connection.statement(
+            "SELECT 1 FROM outbox WHERE uid = ?1 UNION ALL SELECT 1 FROM journal WHERE uid = ?1"
+        ) { (query) throws(SQLiteError) in
+            query.bind(1, bits: uid)
+            return try query.step()
+        }
+    }
+
+    func opposed(
+        to kind: MarkKind, upTo: Position, since observed: Position
+    ) throws(SQLiteError) -> [(id: ItemID, register: Register)] {
+        guard kind != .seen else { return [] }
+        return items.compactMap { id, state in
+            guard !state.deleted, state.position <= upTo,
+                let register = kind == .read ? state.read : state.archived, !register.value, register.since > observed
+            else { return nil }
+            return (id, register)
+        }.sorted { $0.id < $1.id }
+    }
+
+    func interests() throws(SQLiteError) -> Set<String>? {
+        guard isDevice else { return nil }
+        if let names { return names }
+        let loaded = try connection.statement("SELECT name FROM interest WHERE base = 1") {
+            (query) throws(SQLiteError) in
+            var names: Set<String> = []
+            while try query.step() { names.insert(query.text(0)) }
+            return names
+        }
+        names = loaded
+        return loaded
+    }
+}
+
+extension Marks {
+    /// The base's marks.
+    init(_ connection: Connection) throws(SQLiteError) {
+        self.init()
+        self = try connection.statement("SELECT kind, up_to, version FROM mark") { (query) throws(SQLiteError) in
+            var marks = Marks()
+            while try query.step() {
+                guard let kind = MarkKind(rawValue: query.text(0)) else { continue }
+                marks[kind].add(Mark(upTo: query.int64(1), version: query.int64(2)))
+            }
+            return marks
+        }
+    }
+}

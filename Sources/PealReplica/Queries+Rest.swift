@@ -1,0 +1,77 @@
+internal import PealModel
+internal import PealSQLite
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// Interests, outbox and inspection.
+extension Queries {
+    func interests() throws(SQLiteError) -> [String] { try Overlay.shownInterests(connection).sorted() }
+
+    func outbox() throws(SQLiteError) -> [OutboxItem] {
+        let query = try connection.prepare("SELECT \(OutboxRow.columns) FROM outbox ORDER BY seq")
+        var items: [OutboxItem] = []
+        while try query.step() { items.append(OutboxRow(query).item) }
+        return items
+    }
+
+    func inspect(integrity: Bool) throws(SQLiteError) -> Inspection {
+        guard let state = try ReplicaState.load(connection) else {
+            throw SQLiteError(.corrupt, "the row of the replica is gone")
+        }
+        let page = try connection.int("PRAGMA page_size")
+        return Inspection(
+            path: connection.path, version: try connection.int("PRAGMA user_version"), identity: state.identity,
+            project: state.project, inbox: state.inbox, replica: state.replica, cursor: state.cursor, time: state.time,
+            clockOffset: state.clockOffset, attempt: state.attempt, nextN: state.nextN,
+            items: try connection.int("SELECT count(*) FROM item"), counts: try counts(frame()),
+            marks: try connection.int("SELECT count(*) FROM mark"), outbox: try outboxByState(),
+            journal: try connection.int("SELECT count(*) FROM journal"),
+            unknown: try connection.int("SELECT count(*) FROM raw WHERE reason IS NULL"),
+            quarantined: try quarantined(),
+            staged: try Stage.load(connection) == nil ? nil : try connection.int("SELECT count(*) FROM stage_item"),
+            fileBytes: try connection.int("PRAGMA page_count") * page, walBytes: Self.size(connection.path + "-wal"),
+            freeBytes: try connection.int("PRAGMA freelist_count") * page,
+            problems: integrity ? try connection.integrityProblems() : nil, sessions: try sessions())
+    }
+
+    private func outboxByState() throws(SQLiteError) -> [OutboxItem.State: Int64] {
+        let query = try connection.prepare("SELECT state, count(*) FROM outbox GROUP BY state")
+        var counts: [OutboxItem.State: Int64] = [:]
+        while try query.step() {
+            if let state = OutboxItem.State(rawValue: query.int64(0)) { counts[state] = query.int64(1) }
+        }
+        return counts
+    }
+
+    private func quarantined() throws(SQLiteError) -> [(position: Position, reason: String)] {
+        let query = try connection.prepare(
+            "SELECT position, reason FROM raw WHERE reason IS NOT NULL ORDER BY position LIMIT 100")
+        var found: [(position: Position, reason: String)] = []
+        while try query.step() { found.append((query.int64(0), query.text(1))) }
+        return found
+    }
+
+    private func sessions() throws(SQLiteError) -> [Inspection.Session] {
+        let query = try connection.prepare(
+            "SELECT attempt, started, welcomed, mode, ended, code, reason FROM session ORDER BY started DESC, attempt DESC"
+        )
+        var found: [Inspection.Session] = []
+        while try query.step() {
+            found.append(
+                Inspection.Session(
+                    attempt: query.int64(0), started: query.int64(1), welcomed: query.optionalInt64(2),
+                    mode: query.optionalText(3), ended: query.optionalInt64(4), code: query.optionalInt64(5),
+                    reason: query.optionalText(6)))
+        }
+        return found
+    }
+
+    private static func size(_ path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+}

@@ -1,0 +1,231 @@
+internal import PealModel
+internal import PealSQLite
+
+/// The reading half of a replica, for either connection. Each answer is of one state of the file.
+///
+/// Shown is base and overlay, and marks never rewrite rows: at or below the highest mark an item is read unless a single
+/// choice stands against it, and those are few and have an index. So a list of unread items is what lies above the highest
+/// mark, from one partial index, and the loose ones at or below it, from another.
+final class Queries {
+    let connection: Connection
+    let clock: ReplicaClock
+
+    init(connection: Connection, clock: ReplicaClock) {
+        self.connection = connection
+        self.clock = clock
+    }
+
+    func read<R>(_ body: () throws(SQLiteError) -> R) throws(ReplicaError) -> R {
+        do throws(SQLiteError) {
+            // Prepared once: a page is read too often to parse the words around it each time.
+            try connection.statement("BEGIN DEFERRED") { (begin) throws(SQLiteError) in try begin.run() }
+            do throws(SQLiteError) {
+                let result = try body()
+                try connection.statement("COMMIT") { (commit) throws(SQLiteError) in try commit.run() }
+                return result
+            } catch {
+                connection.rollback()
+                throw error
+            }
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
+
+    /// What every query needs to know beside the rows.
+    struct Frame {
+        var view: ViewPosition
+        /// How far marks reach, pending ones included.
+        var readUpTo: Position
+        var seenUpTo: Position
+        var archiveUpTo: Position
+        /// The hub's clock, for what has expired.
+        var now: Milliseconds
+    }
+
+    func frame() throws(SQLiteError) -> Frame {
+        try connection.statement(
+            """
+            SELECT position, time, clock_offset, synced,
+                max(pending_read, coalesce((SELECT max(up_to) FROM mark WHERE kind = 'read'), 0)),
+                max(pending_seen, coalesce((SELECT max(up_to) FROM mark WHERE kind = 'seen'), 0)),
+                max(pending_archive, coalesce((SELECT max(up_to) FROM mark WHERE kind = 'archive'), 0))
+            FROM replica WHERE one = 1
+            """
+        ) { (row) throws(SQLiteError) in
+            guard try row.step() else { throw SQLiteError(.corrupt, "the row of the replica is gone") }
+            return Frame(
+                view: ViewPosition(position: row.int64(0), time: row.int64(1)), readUpTo: row.int64(4),
+                seenUpTo: row.int64(5), archiveUpTo: row.int64(6),
+                now: max(clock.wall() + row.int64(2), row.int64(1), row.int64(3)))
+        }
+    }
+
+    // MARK: Counts
+
+    func counts(_ frame: Frame) throws(SQLiteError) -> Counts {
+        Counts(
+            total: try total(frame), unread: try count(.unread, frame), unseen: try count(.unseen, frame))
+    }
+
+    private func count(_ driver: Driver, _ frame: Frame) throws(SQLiteError) -> Int64 {
+        var query = DeliveredQuery()
+        if driver == .unread { query.read = false }
+        if driver == .unseen { query.seen = false }
+        var sum: Int64 = 0
+        for branch in Branch.all(query, driver: driver, frame) {
+            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
+                try row.step() ? row.int64(0) : 0
+            }
+        }
+        return sum
+    }
+
+    /// Most items are listed, so those that are not are counted; below an archive mark it is the other way round.
+    private func total(_ frame: Frame) throws(SQLiteError) -> Int64 {
+        guard frame.archiveUpTo == 0 else { return try count(.kept, frame) }
+        let all = try connection.int("SELECT count(*) FROM item")
+        let hidden = try connection.statement(
+            """
+            SELECT count(*) FROM item INDEXED BY item_unlisted
+            WHERE (silent = 1 OR coalesce(o_archived, archived) = 1 OR o_deleted IS 1 OR expires IS NOT NULL)
+                AND (silent = 1 OR coalesce(o_archived, archived) = 1 OR o_deleted IS 1 OR expires <= ?1)
+            """
+        ) { (query) throws(SQLiteError) in
+            query.bind(1, frame.now)
+            return try query.step() ? query.int64(0) : 0
+        }
+        return all - hidden
+    }
+
+    // MARK: Items
+
+    static let itemColumns = """
+        position, id, publish, time, sent, type, category, topic, expires, silent, \(Shown.read), \(Shown.seen),
+        \(Shown.archived), body
+        """
+
+    static func item(_ row: borrowing Statement) -> DeliveredItem {
+        DeliveredItem(
+            id: row.itemID(1), number: row.int64(0), publish: row.text(2), time: row.int64(3), sent: row.int64(4),
+            type: row.text(5), category: row.optionalText(6), topic: row.optionalText(7),
+            expires: row.optionalInt64(8), silent: row.bool(9), read: row.bool(10), seen: row.bool(11),
+            archived: row.bool(12), body: row.blob(13)[...])
+    }
+
+    func page(
+        _ query: DeliveredQuery, after: PageCursor?, limit: Int, _ frame: Frame
+    ) throws(SQLiteError) -> DeliveredPage {
+        let driver = Driver(query)
+        // One more than is wanted shows whether there is a next page.
+        var items: [DeliveredItem] = []
+        for branch in Branch.all(query, driver: driver, frame) {
+            let shape = Shape(query, branch, frame, page: limit + 1)
+            items += try run(branch, shape, frame, before: after?.before) { (row) throws(SQLiteError) in
+                var found: [DeliveredItem] = []
+                while try row.step() { found.append(Self.item(row)) }
+                return found
+            }
+            // Branches go downwards and do not overlap.
+            if items.count > limit { break }
+        }
+        let isLast = items.count <= limit
+        if !isLast { items.removeLast(items.count - limit) }
+        return DeliveredPage(
+            items: items, next: isLast ? nil : items.last.map { PageCursor(before: $0.number) }, view: frame.view)
+    }
+
+    func item(where condition: String, _ frame: Frame, bind: (borrowing Statement) -> Void) throws(SQLiteError)
+        -> DeliveredItem?
+    {
+        let query = try connection.prepare(
+            "SELECT \(Self.itemColumns) FROM item WHERE \(condition) AND o_deleted IS NULL")
+        bindFrame(frame, query)
+        bind(query)
+        return try query.step() ? Self.item(query) : nil
+    }
+
+    // MARK: Running
+
+    /// What the text of a statement depends on.
+    private struct Shape: Hashable {
+        var query: DeliveredQuery
+        var branch: Branch.Kind
+        /// Which marks reach into the branch.
+        var read: Bool
+        var seen: Bool
+        var archived: Bool
+        /// The rows of a page; nil for a count.
+        var page: Int?
+
+        init(_ query: DeliveredQuery, _ branch: Branch, _ frame: Frame, page: Int?) {
+            self.query = query
+            self.branch = branch.kind
+            read = branch.above < frame.readUpTo
+            seen = branch.above < frame.seenUpTo
+            archived = branch.above < frame.archiveUpTo
+            self.page = page
+        }
+    }
+
+    private var prepared: [Shape: PreparedQuery] = [:]
+
+    private func sql(_ shape: Shape, _ branch: Branch, _ frame: Frame) -> String {
+        let select = shape.page == nil ? "count(*)" : Self.itemColumns
+        let tail = shape.page.map { " AND position < ?6 ORDER BY position DESC LIMIT \($0)" } ?? ""
+        return "SELECT \(select) FROM item \(branch.source) WHERE \(branch.condition)"
+            + Filter.sql(shape.query, branch, frame) + tail
+    }
+
+    /// Runs a query over one branch; the statement is prepared once for each shape.
+    private func run<R>(
+        _ branch: Branch, _ shape: Shape, _ frame: Frame, before: Position? = nil,
+        _ body: (borrowing Statement) throws(SQLiteError) -> R
+    ) throws(SQLiteError) -> R {
+        let query: PreparedQuery
+        if let found = prepared[shape] {
+            query = found
+        } else {
+            query = PreparedQuery(try connection.prepare(sql(shape, branch, frame)))
+            // An app has a handful of queries; searches would pile up.
+            if prepared.count >= 64 { prepared.removeAll() }
+            prepared[shape] = query
+        }
+        defer { query.reset() }
+        bindFrame(frame, query.statement)
+        if shape.page != nil { query.statement.bind(6, before ?? Position.max) }
+        query.statement.bind(7, branch.above)
+        query.statement.bind(8, branch.upTo)
+        Filter.bind(shape.query, query.statement)
+        return try body(query.statement)
+    }
+
+    private func bindFrame(_ frame: Frame, _ statement: borrowing Statement) {
+        statement.bind(1, frame.readUpTo)
+        statement.bind(2, frame.seenUpTo)
+        statement.bind(3, frame.archiveUpTo)
+        statement.bind(4, frame.now)
+    }
+
+    /// The plans of a page's branches, or of a count's, for tests that hold a query to its index.
+    func plans(_ query: DeliveredQuery, count: Bool = false) throws(SQLiteError) -> [String] {
+        let frame = try frame()
+        var lines: [String] = []
+        for branch in Branch.all(query, driver: Driver(query), frame) {
+            lines += try connection.queryPlan(sql(Shape(query, branch, frame, page: count ? nil : 51), branch, frame))
+        }
+        return lines
+    }
+}
+
+/// A statement in a dictionary, which cannot hold what cannot be copied.
+private final class PreparedQuery {
+    let statement: Statement
+
+    init(_ statement: consuming Statement) { self.statement = statement }
+
+    func reset() {
+        statement.reset()
+        statement.clearBindings()
+    }
+}

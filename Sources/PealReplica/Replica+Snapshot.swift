@@ -1,0 +1,161 @@
+public import PealModel
+internal import PealSQLite
+
+/// Snapshots: staged beside the base, swapped in with the cursor in one transaction (SYNC.md section 6).
+extension Replica {
+    /// Where the snapshot that is being loaded wants to go on; a request for a new one where none is. Blocking.
+    public func snapshotRequest() throws(ReplicaError) -> SnapshotRequest {
+        try read { () throws(SQLiteError) in
+            guard let stage = try Stage.load(connection) else { return SnapshotRequest() }
+            return SnapshotRequest(id: stage.id, after: stage.after, at: stage.newestAt, chain: stage.newestChain)
+        }
+    }
+
+    /// Stages a page of the live session; a page of another snapshot starts over. Blocking.
+    ///
+    /// Where it is the last one and nothing has happened since the newest page, the snapshot takes the place of the base at
+    /// once; else the batch that passes that page does it (``apply(_:)``). Until then the app sees the old base.
+    public func stage(_ page: Page) throws(ReplicaError) -> Staged {
+        try write(.normal) { () throws(SQLiteError) in
+            var state = try loadState()
+            var stage = try Stage.load(connection)
+            // Only a first page carries the rest; its id, a position, may be one that another log has used.
+            if stage?.id != page.id || page.rest != nil {
+                try Stage.clear(connection)
+                stage = Stage(
+                    id: page.id, firstAt: page.at, newestAt: page.at, newestChain: page.chain, after: page.after,
+                    isComplete: false, epoch: session.epoch ?? state.cursor.epoch ?? 0, logPosition: page.at,
+                    logChain: page.chain, hasInterests: page.rest?.interests != nil)
+                if let rest = page.rest { try stage?.add(rest, connection) }
+            }
+            guard var stage else { preconditionFailure("a stage was made above") }
+            for row in page.rows {
+                if try !stage.add(row, at: page.at, connection) {
+                    try keepUndecodable(row)
+                }
+            }
+            if page.at >= stage.newestAt {
+                stage.newestAt = page.at
+                stage.newestChain = page.chain
+            }
+            stage.after = page.after
+            stage.isComplete = stage.isComplete || page.last
+            try stage.save(connection)
+            let rows = try connection.int("SELECT count(*) FROM stage_item")
+            guard stage.isReady else {
+                return Staged(
+                    position: stage.logPosition, rows: rows, last: page.last, settledThrough: state.settledN, swap: nil)
+            }
+            let swap = try swapIn(stage, &state)
+            return Staged(
+                position: state.cursor.position, rows: rows, last: page.last, settledThrough: state.settledN,
+                swap: swap.report)
+        }
+    }
+
+    private func keepUndecodable(_ row: SnapshotRow) throws(SQLiteError) {
+        let keep = try connection.prepare("INSERT OR REPLACE INTO raw (position, bytes, reason) VALUES (?1, ?2, ?3)")
+        keep.bind(1, row.state.position)
+        keep.bind(2, row.body)
+        keep.bind(3, "a row of a snapshot whose body cannot be decoded")
+        try keep.run()
+    }
+
+    /// Puts the stage in the place of the base, folds the staged log over it, moves the cursor, settles, recomputes the
+    /// overlay; all in the open transaction.
+    func swapIn(
+        _ stage: Stage, _ state: inout ReplicaState
+    ) throws(SQLiteError) -> (report: SwapReport, quarantined: [Position], foreign: Bool) {
+        var report = SwapReport(
+            before: try connection.int("SELECT count(*) FROM item"), after: 0, ahead: state.ahead, common: nil,
+            unexplained: [], unexplainedCount: 0)
+        if state.ahead {
+            report.common = try goBack(&state)
+        } else {
+            try Differences(connection, cursor: state.cursor.position, newest: stage.newestAt).find(&report)
+        }
+        try merge(stage)
+        var fold = Fold(connection, author: state.author)
+        let log = try connection.prepare("SELECT position, bytes FROM stage_log ORDER BY position")
+        while try log.step() {
+            let bytes = log.blob(1)
+            try fold.entries([bytes[...]], first: log.int64(0))
+        }
+        log.reset()
+        state.cursor = Cursor(epoch: stage.epoch, position: stage.logPosition, chain: stage.logChain)
+        state.time = max(
+            try connection.int("SELECT time FROM item ORDER BY position DESC LIMIT 1"), fold.found.time)
+        state.ahead = false
+        session.awaitsSnapshot = false
+        try Stage.clear(connection)
+        // Own acts that the staged log decided settle as in any batch.
+        let foreign = try finish(fold, &state, everything: true)
+        change.interests = true
+        report.after = try connection.int("SELECT count(*) FROM item")
+        return (report, fold.found.quarantined, foreign)
+    }
+
+    /// Only rows that differ are written: most of an inbox survives most snapshots.
+    private func merge(_ stage: Stage) throws(SQLiteError) {
+        try connection.execute(
+            """
+            DELETE FROM item WHERE NOT EXISTS
+                (SELECT 1 FROM stage_item s WHERE s.position = item.position AND s.id = item.id);
+            UPDATE item SET version = s.version, read = s.read, read_rank = s.read_rank, seen = s.seen,
+                archived = s.archived, archived_rank = s.archived_rank
+            FROM stage_item s WHERE s.position = item.position AND (s.read <> item.read OR s.read_rank <> item.read_rank
+                OR s.seen <> item.seen OR s.archived <> item.archived OR s.archived_rank <> item.archived_rank);
+            INSERT INTO item (position, id, publish, time, sent, type, category, topic, expires, silent, version, read,
+                read_rank, seen, archived, archived_rank, body)
+            SELECT position, id, publish, time, sent, type, category, topic, expires, silent, version, read, read_rank, seen,
+                archived, archived_rank, body
+            FROM stage_item s WHERE NOT EXISTS (SELECT 1 FROM item i WHERE i.position = s.position) ORDER BY position;
+            DELETE FROM register;
+            INSERT INTO register SELECT * FROM stage_register;
+            DELETE FROM mark;
+            INSERT OR REPLACE INTO mark (kind, up_to, version) SELECT kind, up_to, version FROM stage_mark
+            """)
+        if stage.hasInterests {
+            try connection.execute(
+                """
+                UPDATE interest SET base = 0;
+                INSERT INTO interest (name, base) SELECT name, 1 FROM stage_interest WHERE true
+                    ON CONFLICT (name) DO UPDATE SET base = 1;
+                DELETE FROM interest WHERE base = 0 AND overlay IS NULL
+                """)
+        }
+    }
+
+    // MARK: The hub went back in time
+
+    /// Offers again what the hub lost, as of what both still have in common.
+    ///
+    /// - Returns: the greatest position at which base and snapshot hold the same item; 0 for none.
+    private func goBack(_ state: inout ReplicaState) throws(SQLiteError) -> Position {
+        let common = try connection.int(
+            "SELECT max(i.position) FROM item i JOIN stage_item s ON s.position = i.position AND s.id = i.id")
+        let time = try connection.int("SELECT time FROM item WHERE position = \(common)")
+        try offerJournal(above: state.aheadLastN, quiet: false)
+        try connection.execute(
+            """
+            UPDATE outbox SET state = 3, outcome = '{"code":"void"}'
+                WHERE void IS NOT NULL AND n > \(state.aheadLastN) AND state < 3;
+            UPDATE outbox SET n = NULL, state = CASE state WHEN 2 THEN 1 ELSE state END WHERE n > \(state.aheadLastN);
+            UPDATE journal SET n = NULL WHERE n > \(state.aheadLastN);
+            UPDATE outbox SET observed_time = min(observed_time, \(time)), observed = \(common) WHERE observed > \(common);
+            UPDATE journal SET observed_time = min(observed_time, \(time)), observed = \(common) WHERE observed > \(common)
+            """)
+        for table in ["outbox", "journal"] {
+            try connection.execute(
+                """
+                UPDATE \(table) SET op = json_set(op, '$.upTo', \(common))
+                WHERE name = 'mark' AND json_valid(op) AND json_extract(op, '$.upTo') > \(common)
+                """)
+        }
+        state.nextN = state.aheadLastN + 1
+        state.settledN = min(state.settledN, state.aheadLastN)
+        state.generation += 1
+        change.outbox = true
+        return common
+    }
+}

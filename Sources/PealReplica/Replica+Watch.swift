@@ -1,0 +1,14 @@
+internal import PealSQLite
+
+extension Replica {
+    /// A number that moves when another connection, of this process or another, commits to the file.
+    ///
+    /// - Throws: ``ReplicaError``.
+    public func dataVersion() throws(ReplicaError) -> Int64 {
+        do throws(SQLiteError) {
+            return try connection.dataVersion()
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
+}

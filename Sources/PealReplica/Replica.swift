@@ -1,0 +1,163 @@
+public import PealModel
+internal import PealSQLite
+
+/// One inbox on one device: a SQLite file with base, overlay and outbox (SYNC.md sections 1, 4 and 8). No network.
+///
+/// Not Sendable: it lives on its owner's executor, and every call blocks until SQLite has answered. Several processes may
+/// have the same file open; the one with the ``Lease`` drives a session, the others read and queue acts. Every call throws
+/// ``ReplicaError`` with the codes of SQLite's answers (`busy`, `full`, `ioError`, `corrupt`, `database`); a call that
+/// throws has changed nothing. Calls that write throw `newerVersion` where ``isReadOnly``.
+public final class Replica {
+    /// Called after each commit of this object that changed something, on the replica's executor, outside any transaction:
+    /// it may call back in. Commits of other processes are not announced: compare ``ReplicaReader/dataVersion()``.
+    public var onCommit: ((Change) -> Void)?
+
+    /// The path that it was opened with.
+    public let path: String
+    /// A newer library made the file: everything that writes throws `newerVersion`.
+    public let isReadOnly: Bool
+    /// The identity that it was opened for.
+    public let identity: InboxIdentity
+
+    let connection: Connection
+    let options: ReplicaOptions
+    let queries: Queries
+    private var synchronous = Connection.Synchronous.full
+
+    /// What the running session knows and a crash may forget.
+    var session = SessionMemory()
+    /// The overlay as last computed; nil where it must be computed anew.
+    var overlay: Overlay?
+    /// What the open transaction changes.
+    var change = Change()
+
+    /// The session's part of the memory.
+    struct SessionMemory {
+        /// The epoch of the welcome.
+        var epoch: UInt64?
+        /// A snapshot is due: batches are not for the base.
+        var awaitsSnapshot = false
+        /// Outcomes that wait until the cursor reaches `settlesAt`, so that nothing disappears before its effect is there.
+        var settled: [Settled] = []
+        /// The welcome's head.
+        var settlesAt: Position = 0
+    }
+
+    /// Opens a file, or makes it with mode 0600. Blocking.
+    ///
+    /// - Parameters:
+    ///   - path: of the file; its folder must be there.
+    ///   - identity: whose inbox. A device's id may be nil; one that is given must be the bound one.
+    ///   - project: the project's API key or instance id.
+    ///   - options: clocks and limits.
+    /// - Throws: ``ReplicaError``: `notAReplica`, `otherIdentity`, `cantOpen`, `readOnly`, and as the type says.
+    public init(
+        path: String, identity: InboxIdentity, project: String, options: ReplicaOptions = ReplicaOptions()
+    ) throws(ReplicaError) {
+        self.path = path
+        self.identity = identity
+        self.options = options
+        let opened: (connection: Connection, readOnly: Bool)
+        let state: ReplicaState?
+        do throws(SQLiteError) {
+            opened = try ReplicaFile.open(path, options: options)
+            state = try Self.prepare(opened.connection, opened.readOnly, identity, project, options)
+        } catch {
+            throw ReplicaError(error)
+        }
+        connection = opened.connection
+        isReadOnly = opened.readOnly
+        queries = Queries(connection: connection, clock: options.clock)
+        guard let state, state.identity == ReplicaFile.text(identity), state.project == project else {
+            throw ReplicaError(.otherIdentity, "\(path) belongs to another identity or project")
+        }
+        if case .device(let id?) = identity, let inbox = state.inbox, inbox != id {
+            throw ReplicaError(.otherIdentity, "\(path) is the inbox of another device")
+        }
+    }
+
+    /// Makes the one row where it is not there yet.
+    private static func prepare(
+        _ connection: Connection, _ readOnly: Bool, _ identity: InboxIdentity, _ project: String,
+        _ options: ReplicaOptions
+    ) throws(SQLiteError) -> ReplicaState? {
+        if let state = try ReplicaState.load(connection) { return state }
+        guard !readOnly else { return nil }
+        try connection.transaction { () throws(SQLiteError) in
+            let insert = try connection.prepare(
+                "INSERT INTO replica (one, identity, project, replica) VALUES (1, ?1, ?2, ?3) ON CONFLICT DO NOTHING")
+            insert.bind(1, ReplicaFile.text(identity))
+            insert.bind(2, project)
+            insert.bind(3, ReplicaID(high: options.random(), low: options.random()).description)
+            try insert.run()
+        }
+        return try ReplicaState.load(connection)
+    }
+
+    // MARK: Transactions
+
+    /// Runs `body` in a writing transaction and announces what it changed. `full` is for what must survive a power cut;
+    /// what the hub can send again is `normal`.
+    func write<R>(
+        _ durability: Connection.Synchronous, _ body: () throws(SQLiteError) -> R
+    ) throws(ReplicaError) -> R {
+        guard !isReadOnly else {
+            throw ReplicaError(.newerVersion, "\(path) was made by a newer version; it is read-only here")
+        }
+        change = Change()
+        let result: R
+        do throws(SQLiteError) {
+            if durability != synchronous {
+                try connection.setSynchronous(durability)
+                synchronous = durability
+            }
+            result = try connection.transaction(.immediate, body)
+        } catch {
+            overlay = nil
+            throw ReplicaError(error)
+        }
+        let done = change
+        change = Change()
+        if done != Change() { onCommit?(done) }
+        return result
+    }
+
+    /// Runs `body` on one state of the file.
+    func read<R>(_ body: () throws(SQLiteError) -> R) throws(ReplicaError) -> R {
+        do throws(SQLiteError) {
+            return try connection.transaction(.deferred, body)
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
+
+    /// The one row; it is there since the file was opened.
+    func loadState() throws(SQLiteError) -> ReplicaState {
+        guard let state = try ReplicaState.load(connection) else {
+            throw SQLiteError(.corrupt, "the row of the replica is gone")
+        }
+        return state
+    }
+
+    /// The hub's clock as well as this device can tell, never before what the hub has said already.
+    func hubNow(_ state: ReplicaState) -> Milliseconds {
+        max(options.clock.wall() + (state.clockOffset ?? 0), state.time, state.synced)
+    }
+
+    // MARK: Identity
+
+    /// This replica's id; a fork changes it.
+    public func replicaID() throws(ReplicaError) -> ReplicaID { try read(loadState).replica }
+
+    /// The bound inbox; nil before the first welcome.
+    public func inboxID() throws(ReplicaError) -> String? { try read(loadState).inbox }
+
+    /// How far the log has been folded.
+    public func cursor() throws(ReplicaError) -> Cursor { try read(loadState).cursor }
+
+    /// What somebody sees who looks now.
+    public func view() throws(ReplicaError) -> ViewPosition {
+        let state = try read(loadState)
+        return ViewPosition(position: state.cursor.position, time: state.time)
+    }
+}

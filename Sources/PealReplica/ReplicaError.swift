@@ -1,0 +1,72 @@
+internal import PealSQLite
+
+/// What a replica refused or could not do. Holds no body, token or bound value.
+public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What went wrong; an open set.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The word for logs.
+        public let rawValue: String
+        /// A code of its word.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The file is no SQLite database, or one of another application.
+        public static let notAReplica = Code(rawValue: "notAReplica")
+        /// The file belongs to another identity or project.
+        public static let otherIdentity = Code(rawValue: "otherIdentity")
+        /// The hub answered with another inbox than the one that this file is bound to.
+        public static let otherInbox = Code(rawValue: "otherInbox")
+        /// A newer library made the file: it opens read-only, and this would have written.
+        public static let newerVersion = Code(rawValue: "newerVersion")
+        /// The file, its folder or the connection does not take writes.
+        public static let readOnly = Code(rawValue: "readOnly")
+        /// The disk is full; nothing was changed.
+        public static let full = Code(rawValue: "full")
+        /// Another process kept the file locked for 5 s; nothing was changed.
+        public static let busy = Code(rawValue: "busy")
+        /// The file is damaged.
+        public static let corrupt = Code(rawValue: "corrupt")
+        /// The file cannot be opened or made.
+        public static let cantOpen = Code(rawValue: "cantOpen")
+        /// Reading or writing the disk failed.
+        public static let ioError = Code(rawValue: "ioError")
+        /// The caller asks for something that no mutation can be.
+        public static let invalid = Code(rawValue: "invalid")
+        /// The mutation is over a limit of the contract.
+        public static let tooLarge = Code(rawValue: "tooLarge")
+        /// Anything else that SQLite says.
+        public static let database = Code(rawValue: "database")
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// A sentence for a log.
+    public let message: String
+    /// SQLite's extended result code, where it comes from there.
+    public let sqliteCode: Int32?
+
+    /// An error of its parts.
+    public init(_ code: Code, _ message: String, sqliteCode: Int32? = nil) {
+        self.code = code
+        self.message = message
+        self.sqliteCode = sqliteCode
+    }
+
+    /// The code and the sentence.
+    public var description: String { "\(code.rawValue): \(message)" }
+
+    init(_ error: SQLiteError) {
+        let code: Code =
+            switch error.code.primary {
+            case .notADatabase, .otherApplication: .notAReplica
+            case .newerVersion: .newerVersion
+            case .readOnly: .readOnly
+            case .full: .full
+            case .busy: .busy
+            case .corrupt: .corrupt
+            case .cantOpen: .cantOpen
+            case .ioError: .ioError
+            default: .database
+            }
+        self.init(code, error.description, sqliteCode: error.code.rawValue)
+    }
+}

@@ -1,0 +1,141 @@
+public import PealModel
+internal import PealSQLite
+
+/// Reads a replica's file; what it answers is always one committed state.
+public protocol ReplicaReading: AnyObject {
+    /// A page of items, newest delivery first. Blocking.
+    ///
+    /// - Parameters:
+    ///   - query: which items.
+    ///   - after: where the page before ended; nil for the first.
+    ///   - limit: items, 1 to 1,000.
+    func page(_ query: DeliveredQuery, after: PageCursor?, limit: Int) throws(ReplicaError) -> DeliveredPage
+    /// An item by its id, silent, expired and archived ones too; nil where it is not there. Blocking.
+    func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem?
+    /// An item by its number. Blocking.
+    func item(number: Position) throws(ReplicaError) -> DeliveredItem?
+    /// How many items there are. Blocking.
+    func counts() throws(ReplicaError) -> Counts
+    /// The device's interests as shown, sorted. Blocking.
+    func interests() throws(ReplicaError) -> [String]
+    /// Acts that are not settled, in their order, and dead letters. Blocking.
+    func outbox() throws(ReplicaError) -> [OutboxItem]
+    /// What the file holds. Blocking; `integrity` reads all of it.
+    func inspect(integrity: Bool) throws(ReplicaError) -> Inspection
+}
+
+extension ReplicaReading {
+    /// The first page. Blocking.
+    public func page(_ query: DeliveredQuery, limit: Int = 50) throws(ReplicaError) -> DeliveredPage {
+        try page(query, after: nil, limit: limit)
+    }
+}
+
+extension Replica: ReplicaReading {
+    /// A page of items, newest delivery first. Blocking.
+    public func page(
+        _ query: DeliveredQuery, after: PageCursor?, limit: Int = 50
+    ) throws(ReplicaError) -> DeliveredPage { try queries.page(query, after, limit) }
+
+    /// An item by its id, silent, expired and archived ones too; nil where it is not there. Blocking.
+    public func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? { try queries.item(id) }
+
+    /// An item by its number. Blocking.
+    public func item(number: Position) throws(ReplicaError) -> DeliveredItem? { try queries.item(number: number) }
+
+    /// How many items there are. Blocking.
+    public func counts() throws(ReplicaError) -> Counts { try queries.counts() }
+
+    /// The device's interests as shown, sorted. Blocking.
+    public func interests() throws(ReplicaError) -> [String] { try queries.read(queries.interests) }
+
+    /// Acts that are not settled, in their order, and dead letters. Blocking.
+    public func outbox() throws(ReplicaError) -> [OutboxItem] { try queries.read(queries.outbox) }
+
+    /// What the file holds. Blocking; `integrity` reads all of it.
+    public func inspect(integrity: Bool = false) throws(ReplicaError) -> Inspection {
+        try queries.inspection(integrity)
+    }
+}
+
+/// A second, read-only connection to a replica's file: pages without waiting for ingest. Not Sendable: it belongs to one
+/// executor, which may be another one than the replica's; every call blocks. Throws ``ReplicaError`` as ``Replica`` does.
+public final class ReplicaReader: ReplicaReading {
+    private let queries: Queries
+
+    /// Opens a file that a ``Replica`` has made, also one of a newer version. Blocking.
+    ///
+    /// - Throws: ``ReplicaError``: `cantOpen` where there is none, `notAReplica`.
+    public init(path: String, clock: ReplicaClock = .system) throws(ReplicaError) {
+        do throws(SQLiteError) {
+            let connection = try ReplicaFile.openReadOnly(path)
+            let version = try ReplicaFile.migrator.check(connection, allowsNewer: true)
+            guard version > 0 else { throw SQLiteError(.notADatabase, "\(path) is empty") }
+            queries = Queries(connection: connection, clock: clock)
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
+
+    /// A number that moves when another connection, of any process, commits. Blocking.
+    public func dataVersion() throws(ReplicaError) -> Int64 {
+        do throws(SQLiteError) {
+            return try queries.connection.dataVersion()
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
+
+    /// What somebody sees who looks now. Blocking.
+    public func view() throws(ReplicaError) -> ViewPosition { try queries.read(queries.frame).view }
+
+    /// A page of items, newest delivery first. Blocking.
+    public func page(
+        _ query: DeliveredQuery, after: PageCursor?, limit: Int = 50
+    ) throws(ReplicaError) -> DeliveredPage { try queries.page(query, after, limit) }
+
+    /// An item by its id, silent, expired and archived ones too; nil where it is not there. Blocking.
+    public func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? { try queries.item(id) }
+
+    /// An item by its number. Blocking.
+    public func item(number: Position) throws(ReplicaError) -> DeliveredItem? { try queries.item(number: number) }
+
+    /// How many items there are. Blocking.
+    public func counts() throws(ReplicaError) -> Counts { try queries.counts() }
+
+    /// The device's interests as shown, sorted. Blocking.
+    public func interests() throws(ReplicaError) -> [String] { try queries.read(queries.interests) }
+
+    /// Acts that are not settled, in their order, and dead letters. Blocking.
+    public func outbox() throws(ReplicaError) -> [OutboxItem] { try queries.read(queries.outbox) }
+
+    /// What the file holds. Blocking; `integrity` reads all of it.
+    public func inspect(integrity: Bool = false) throws(ReplicaError) -> Inspection {
+        try queries.inspection(integrity)
+    }
+}
+
+extension Queries {
+    fileprivate func page(
+        _ query: DeliveredQuery, _ after: PageCursor?, _ limit: Int
+    ) throws(ReplicaError) -> DeliveredPage {
+        precondition((1...1_000).contains(limit), "a page has 1 to 1,000 items")
+        return try read { () throws(SQLiteError) in try page(query, after: after, limit: limit, frame()) }
+    }
+
+    fileprivate func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? {
+        try read { () throws(SQLiteError) in try item(where: "id = ?5", frame()) { $0.bind(5, id) } }
+    }
+
+    fileprivate func item(number: Position) throws(ReplicaError) -> DeliveredItem? {
+        try read { () throws(SQLiteError) in try item(where: "position = ?5", frame()) { $0.bind(5, number) } }
+    }
+
+    fileprivate func counts() throws(ReplicaError) -> Counts {
+        try read { () throws(SQLiteError) in try counts(frame()) }
+    }
+
+    fileprivate func inspection(_ integrity: Bool) throws(ReplicaError) -> Inspection {
+        try read { () throws(SQLiteError) in try inspect(integrity: integrity) }
+    }
+}

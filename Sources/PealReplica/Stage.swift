@@ -1,0 +1,165 @@
+internal import PealModel
+internal import PealSQLite
+
+/// A snapshot that is being loaded, beside the base: rows at their pages' versions, and the log since the first page.
+struct Stage {
+    var id: UInt64
+    var firstAt: Position
+    var newestAt: Position
+    var newestChain: UInt64
+    var after: Position
+    var isComplete: Bool
+    var epoch: UInt64
+    var logPosition: Position
+    var logChain: UInt64
+    var hasInterests: Bool
+
+    /// Every page is there, and the log has passed the newest one: before that the rows are not of one moment.
+    var isReady: Bool { isComplete && logPosition >= newestAt }
+
+    static func load(_ connection: Connection) throws(SQLiteError) -> Stage? {
+        try connection.statement(
+            """
+            SELECT id, first_at, newest_at, newest_chain, after, complete, epoch, log_position, log_chain, interests
+            FROM stage WHERE one = 1
+            """
+        ) { (row) throws(SQLiteError) -> Stage? in
+            guard try row.step() else { return nil }
+            return Stage(
+                id: row.bits(0), firstAt: row.int64(1), newestAt: row.int64(2), newestChain: row.bits(3),
+                after: row.int64(4), isComplete: row.bool(5), epoch: row.bits(6), logPosition: row.int64(7),
+                logChain: row.bits(8), hasInterests: row.bool(9))
+        }
+    }
+
+    func save(_ connection: Connection) throws(SQLiteError) {
+        try connection.statement(
+            """
+            INSERT OR REPLACE INTO stage (one, id, first_at, newest_at, newest_chain, after, complete, epoch, log_position,
+                log_chain, interests)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            """
+        ) { (insert) throws(SQLiteError) in
+            insert.bind(1, bits: id)
+            insert.bind(2, firstAt)
+            insert.bind(3, newestAt)
+            insert.bind(4, bits: newestChain)
+            insert.bind(5, after)
+            insert.bind(6, isComplete)
+            insert.bind(7, bits: epoch)
+            insert.bind(8, logPosition)
+            insert.bind(9, bits: logChain)
+            insert.bind(10, hasInterests)
+            try insert.run()
+        }
+    }
+
+    static func clear(_ connection: Connection) throws(SQLiteError) {
+        try connection.execute(
+            """
+            DELETE FROM stage; DELETE FROM stage_item; DELETE FROM stage_register; DELETE FROM stage_mark;
+            DELETE FROM stage_interest; DELETE FROM stage_log
+            """)
+    }
+
+    // MARK: Parts
+
+    /// Keeps entries of the log for the swap.
+    mutating func append(
+        _ entries: ArraySlice<RawJSON>, to position: Position, chain: UInt64, _ connection: Connection
+    ) throws(SQLiteError) {
+        try connection.statement("INSERT OR REPLACE INTO stage_log (position, bytes) VALUES (?1, ?2)") {
+            (insert) throws(SQLiteError) in
+            var next = logPosition + 1
+            for entry in entries {
+                insert.bind(1, next)
+                insert.bind(2, entry)
+                try insert.run()
+                next += 1
+            }
+        }
+        logPosition = position
+        logChain = chain
+        try save(connection)
+    }
+
+    func add(_ rest: Page.Rest, _ connection: Connection) throws(SQLiteError) {
+        for kind in MarkKind.allCases {
+            for mark in rest.marks[kind].marks {
+                try connection.statement("INSERT INTO stage_mark (kind, up_to, version) VALUES (?1, ?2, ?3)") {
+                    (insert) throws(SQLiteError) in
+                    insert.bind(1, kind.rawValue)
+                    insert.bind(2, mark.upTo)
+                    insert.bind(3, mark.version)
+                    try insert.run()
+                }
+            }
+        }
+        for name in rest.interests ?? [] {
+            try connection.statement("INSERT OR IGNORE INTO stage_interest (name) VALUES (?1)") {
+                (insert) throws(SQLiteError) in
+                insert.bind(1, name)
+                try insert.run()
+            }
+        }
+    }
+
+    /// - Returns: false where the row's body cannot be decoded.
+    func add(_ row: SnapshotRow, at version: Position, _ connection: Connection) throws(SQLiteError) -> Bool {
+        let body: ItemBody
+        do throws(JSONError) {
+            body = try ItemBody(JSONObject(row.body))
+        } catch {
+            return false
+        }
+        try connection.statement(
+            """
+            INSERT OR REPLACE INTO stage_item (position, id, publish, time, sent, type, category, topic, expires, silent,
+                body, version, read, read_rank, seen, archived, archived_rank)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+            """
+        ) { (insert) throws(SQLiteError) in
+            insert.bind(1, row.state.position)
+            insert.bind(2, row.id)
+            insert.bind(3, row.publish)
+            insert.bind(4, row.time)
+            insert.bind(5, body.sent)
+            insert.bind(6, body.type)
+            insert.bind(7, body.category)
+            insert.bind(8, body.topic)
+            insert.bind(9, body.expires)
+            insert.bind(10, body.silent)
+            insert.bind(11, text: row.body)
+            insert.bind(12, version)
+            insert.bind(13, row.state.read?.value ?? false)
+            insert.bind(14, row.state.read?.rank ?? 0)
+            insert.bind(15, row.state.seen)
+            insert.bind(16, row.state.archived?.value ?? false)
+            insert.bind(17, row.state.archived?.rank ?? 0)
+            try insert.run()
+        }
+        if let register = row.state.read { try add(register, row.state.position, field: 0, connection) }
+        if let register = row.state.archived { try add(register, row.state.position, field: 1, connection) }
+        return true
+    }
+
+    private func add(
+        _ register: Register, _ position: Position, field: Int64, _ connection: Connection
+    ) throws(SQLiteError) {
+        try connection.statement(
+            """
+            INSERT OR REPLACE INTO stage_register (position, field, passive, since, itime, author, uid)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """
+        ) { (insert) throws(SQLiteError) in
+            insert.bind(1, position)
+            insert.bind(2, field)
+            insert.bind(3, register.passive)
+            insert.bind(4, register.since)
+            insert.bind(5, register.itime)
+            insert.bind(6, register.author.description)
+            insert.bind(7, bits: register.uid)
+            try insert.run()
+        }
+    }
+}

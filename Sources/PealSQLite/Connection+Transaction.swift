@@ -1,0 +1,97 @@
+internal import CPealSQLite
+
+extension Connection {
+    /// Runs `body` in a transaction, undone where it throws. Blocking; traps where it is nested.
+    ///
+    /// - Throws: ``SQLiteError`` of begin or commit through `failure`, or what `body` throws. `busy`: the lock did not come in
+    ///   time, nothing ran. `aborted`: SQLite had undone the transaction (a full disk), and `body` went on after its error.
+    public func transaction<R, E: Error>(
+        _ kind: TransactionKind, failure: (SQLiteError) -> E, _ body: () throws(E) -> R
+    ) throws(E) -> R {
+        precondition(!isInTransaction, "a transaction within a transaction: use savepoint")
+        do throws(SQLiteError) {
+            try kind == .immediate ? runControl("BEGIN IMMEDIATE") : runControl("BEGIN DEFERRED")
+        } catch {
+            throw failure(error)
+        }
+        let result: R
+        do throws(E) {
+            result = try body()
+        } catch {
+            rollback()
+            throw error
+        }
+        do throws(SQLiteError) {
+            try finish("COMMIT")
+        } catch {
+            rollback()
+            throw failure(error)
+        }
+        return result
+    }
+
+    /// Runs `body` in a transaction, undone where it throws. Blocking; not nested.
+    ///
+    /// - Throws: ``SQLiteError``.
+    public func transaction<R>(
+        _ kind: TransactionKind = .immediate, _ body: () throws(SQLiteError) -> R
+    ) throws(SQLiteError) -> R {
+        try transaction(kind, failure: { $0 }, body)
+    }
+
+    /// Undoes an open transaction; harmless where there is none.
+    public func rollback() {
+        // Where the undoing fails too, SQLite completes it when the file is next opened.
+        if isInTransaction { try? runControl("ROLLBACK") }
+    }
+
+    /// Runs `body` in a savepoint of its own, undone where it throws. Savepoints nest. Blocking.
+    ///
+    /// - Throws: ``SQLiteError`` through `failure`, or what `body` throws.
+    public func savepoint<R, E: Error>(
+        failure: (SQLiteError) -> E, _ body: () throws(E) -> R
+    ) throws(E) -> R {
+        do throws(SQLiteError) {
+            try runControl("SAVEPOINT s")
+        } catch {
+            throw failure(error)
+        }
+        let result: R
+        do throws(E) {
+            result = try body()
+        } catch {
+            undoSavepoint()
+            throw error
+        }
+        do throws(SQLiteError) {
+            try finish("RELEASE s")
+        } catch {
+            undoSavepoint()
+            throw failure(error)
+        }
+        return result
+    }
+
+    /// Runs `body` in a savepoint of its own, undone where it throws. Savepoints nest. Blocking.
+    ///
+    /// - Throws: ``SQLiteError``.
+    public func savepoint<R>(_ body: () throws(SQLiteError) -> R) throws(SQLiteError) -> R {
+        try savepoint(failure: { $0 }, body)
+    }
+
+    private func undoSavepoint() {
+        // A full disk or a broken file has ended the whole transaction already.
+        guard isInTransaction else { return }
+        try? runControl("ROLLBACK TO s")
+        try? runControl("RELEASE s")
+    }
+
+    private func finish(_ sql: StaticString) throws(SQLiteError) {
+        guard isInTransaction else { throw SQLiteError(.aborted, "SQLite undid the transaction before its end") }
+        try runControl(sql)
+    }
+
+    private func runControl(_ sql: StaticString) throws(SQLiteError) {
+        try statement(sql) { (control) throws(SQLiteError) in try control.run() }
+    }
+}

@@ -1,0 +1,18 @@
+#ifndef REPLICA_BASELINE_H
+#define REPLICA_BASELINE_H
+
+#include <stdint.h>
+
+/* One row of the item table, as the bench has it in memory. */
+struct baseline_row {
+    int64_t position, time, sent;
+    const char *publish, *category, *body;
+    int publish_count, category_count, body_count;
+    uint8_t id[16];
+};
+
+/* What C and SQLite alone take for the work that the replica does: seconds, or below 0 for an error of SQLite. */
+double baseline_insert(const char *path, const char *schema, const struct baseline_row *rows, int count, int batch);
+double baseline_unread_page(const char *path, int repetitions, int64_t *checksum);
+
+#endif

@@ -1,0 +1,76 @@
+import Foundation
+import PealHub
+import PealWebSocket
+
+/// Server CPU per delivery: a whole hub in this process, durable first; 1,000 loopback connections and the publisher in
+/// another. (a) one inbox with 1,000 sessions; (b) one interest of 1,000 devices, each its own durable log.
+enum FanoutBench {
+    static func run(_ words: [String]) async throws {
+        let connections = Int(words.first ?? "") ?? 1_000
+        for mode in ["user", "device"] {
+            for publishes in [1, 50] {
+                try measure(mode, connections, publishes, rounds: 7)
+            }
+        }
+    }
+
+    private static func measure(_ mode: String, _ connections: Int, _ publishes: Int, rounds: Int) throws {
+        WebSocketService.raiseFileLimit()
+        let (hub, directory) = try makeHub()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let child = try Child([
+            "fanout-client", mode, String(connections), String(hub.webSocketPort), String(hub.httpPort),
+            hub.project.instance, hub.project.apiKey, hub.project.secret,
+        ])
+        guard child.line() == "ready" else { throw Failure("the client did not get ready") }
+        var cost = Samples()
+        var wall = Samples()
+        // One round more, which warms caches and is not counted.
+        for round in 0...rounds {
+            let cpu = processCPU()
+            let begin = Date()
+            try child.send("publish \(publishes)")
+            let answer = child.line()
+            guard answer.hasPrefix("done ") else { throw Failure("the client said '\(answer)'") }
+            let deliveries = Double(answer.dropFirst(5)) ?? 1
+            if round > 0 {
+                cost.values.append((processCPU() - cpu) / deliveries)
+                wall.values.append(deliveries / -begin.timeIntervalSinceNow)
+            }
+        }
+        child.stop()
+        hub.stop()
+        let name =
+            mode == "user"
+            ? "(a) one inbox, \(connections) sessions" : "(b) one interest, \(connections) device inboxes"
+        print(
+            "\(name), \(publishes) publishes a round: server CPU \(cost.text) µs a delivery; \(Int(wall.percentile(0.5))) deliveries/s"
+        )
+    }
+
+    /// Process memory per idle session.
+    static func memory(_ words: [String]) async throws {
+        WebSocketService.raiseFileLimit()
+        let connections = Int(words.first ?? "") ?? 5_000
+        let (hub, directory) = try makeHub()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let before = residentBytes()
+        let child = try Child([
+            "fanout-client", "device", String(connections), String(hub.webSocketPort), String(hub.httpPort),
+            hub.project.instance, hub.project.apiKey, hub.project.secret,
+        ])
+        guard child.line() == "ready" else { throw Failure("the client did not get ready") }
+        let after = residentBytes()
+        print(
+            String(
+                format: "%d idle sessions: %.1f kB of process memory each (%.1f MB before, %.1f MB after)",
+                connections, (after - before) / Double(connections) / 1_000, before / 1e6, after / 1e6))
+        child.stop()
+        hub.stop()
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import PealHub
+
+/// Median and spread of some samples.
+struct Samples {
+    var values: [Double] = []
+
+    func percentile(_ part: Double) -> Double {
+        let sorted = values.sorted()
+        guard !sorted.isEmpty else { return 0 }
+        return sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]
+    }
+
+    /// `median (least–most)`.
+    var text: String { String(format: "%.2f (%.2f–%.2f)", percentile(0.5), values.min() ?? 0, values.max() ?? 0) }
+}
+
+/// CPU time of this process, all threads, in microseconds.
+func processCPU() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+}
+
+/// Resident bytes of this process.
+func residentBytes() -> Double {
+    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+    let pages = text.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
+    return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+}
+
+/// A hub on a fresh file, ports of the system's choice.
+func makeHub() throws -> (hub: HubServer, directory: String) {
+    let directory = "/tmp/peal-bench-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
+    configuration.httpPort = 0
+    configuration.webSocketPort = 0
+    configuration.log = { print("hub: \($0)") }
+    return (try HubServer(configuration), directory)
+}
+
+/// This binary again, talking by lines.
+final class Child {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var buffer = Data()
+
+    init(_ arguments: [String]) throws {
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = arguments
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    func send(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
+
+    /// The next line; empty at the end.
+    func line() -> String {
+        while true {
+            if let end = buffer.firstIndex(of: 0x0A) {
+                let line = String(decoding: buffer[..<end], as: UTF8.self)
+                buffer = Data(buffer[(end + 1)...])
+                return line
+            }
+            let piece = output.fileHandleForReading.availableData
+            if piece.isEmpty { return "" }
+            buffer += piece
+        }
+    }
+
+    func stop() {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+}
+
+/// A hub as a process of its own, for benches whose devices must not share its CPU accounts.
+enum HubProcess {
+    static func serve() throws {
+        let (hub, directory) = try makeHub()
+        print("\(hub.httpPort) \(hub.project.instance) \(hub.project.apiKey) \(hub.project.secret)")
+        while readLine() != nil {}
+        hub.stop()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+}

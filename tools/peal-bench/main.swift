@@ -1,0 +1,31 @@
+#if canImport(Glibc)
+    @preconcurrency import Glibc
+#endif
+@preconcurrency import Foundation
+
+// Benchmarks, one subcommand each; tools/bench builds and runs them. Results stand in docs/performance.md.
+
+setvbuf(stdout, nil, _IOLBF, 0)
+let words = Array(CommandLine.arguments.dropFirst())
+let rest = Array(words.dropFirst())
+do {
+    switch words.first {
+    case "fanout": try await FanoutBench.run(rest)
+    case "memory": try await FanoutBench.memory(rest)
+    case "fanout-client": try await FanoutClient.run(rest)
+    case "websocket-fanout": try await WebSocketFanout.run(rest)
+    case "websocket-memory": try await WebSocketFanout.memory(rest)
+    case "websocket-client": try await WebSocketFanout.client(rest)
+    case "latency": try await LatencyBench.run(rest)
+    case "hub": try HubProcess.serve()
+    case "fold": try ReplicaBench.fold(rest)
+    case "page": try ReplicaBench.page(rest)
+    default:
+        print("usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | page")
+        exit(2)
+    }
+    exit(0)
+} catch {
+    print("failed: \(error)")
+    exit(1)
+}
