@@ -121,7 +121,7 @@ enum WebSocketFanout {
                 switch event {
                 case .opened: Self.opened += 1
                 case .message: Self.received += 1
-                case .closed(let code, let reason): print("closed \(code) \(reason)")
+                case .closed: Self.opened -= 1
                 }
             }
         }
