@@ -27,8 +27,7 @@ let package = Package(
         .systemLibrary(name: "CPealHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CPealCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
-        .target(
-            name: "CPealWebSocket", dependencies: ["CLibWebSockets"], linkerSettings: [.linkedLibrary("crypto")]),
+        .target(name: "CPealWebSocket", dependencies: ["CLibWebSockets"]),
 
         // Level 1: rules, SQLite, WebSocket. No Foundation.
         .target(name: "PealModel", swiftSettings: swiftSettings),

@@ -17,6 +17,7 @@ pws_connection *pws_connection_new(pws_service *service, pws_server *server, voi
     c->link = &service->connections;
     if (c->next) c->next->link = &c->next;
     service->connections = c;
+    service->count++;
     if (server) server->connections++;
     return c;
 }
@@ -28,6 +29,7 @@ int pws_tell(pws_connection *c, enum pws_event event, const void *bytes, size_t 
 void pws_connection_over(pws_connection *c) {
     *c->link = c->next;
     if (c->next) c->next->link = c->link;
+    c->service->count--;
     if (c->server) c->server->connections--;
     if (c->wsi) lws_set_opaque_user_data(c->wsi, NULL);
     c->wsi = NULL;
@@ -157,9 +159,14 @@ int pws_writable(pws_connection *c) {
         return 0;
     }
     if (c->wants_write && c->phase != PWS_REFUSING) {
-        c->wants_write = false;
-        if (pws_tell(c, PWS_WRITABLE, NULL, 0)) c->wants_write = true;
-        if (c->phase == PWS_DEAD) return -1;
+        /* Asked again at once while the kernel took everything: another turn of the loop would cost more than the question.
+         * Not for ever, so that one connection does not keep the others waiting. */
+        int left = PWS_MESSAGES_A_TURN;
+        do {
+            c->wants_write = false;
+            if (pws_tell(c, PWS_WRITABLE, NULL, 0)) c->wants_write = true;
+            if (c->phase == PWS_DEAD) return -1;
+        } while (c->wants_write && --left && !lws_partial_buffered(c->wsi));
         if (c->wants_write || lws_partial_buffered(c->wsi)) {
             lws_callback_on_writable(c->wsi);
             return 0;

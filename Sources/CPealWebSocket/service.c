@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -66,7 +67,21 @@ void pws_service_destroy(pws_service *service) {
     free(service);
 }
 
-int pws_run(pws_service *service, bool wait) { return lws_service(service->context, wait ? 0 : -1); }
+/* Waits until this turn keeps its distance from the last. What comes first after a silence is not delayed. */
+static void space_turns(pws_service *service) {
+    if (service->count <= PWS_UNSPACED_CONNECTIONS) return;
+    lws_usec_t spacing = service->count < PWS_SPACING_US_MAX ? service->count : PWS_SPACING_US_MAX;
+    lws_usec_t left = service->turn + spacing - lws_now_usecs();
+    if (left <= 0 || left > spacing) return;
+    struct timespec time = {.tv_sec = 0, .tv_nsec = (long)left * 1000};
+    nanosleep(&time, NULL);
+}
+
+int pws_run(pws_service *service, bool wait) {
+    space_turns(service);
+    service->turn = lws_now_usecs();
+    return lws_service(service->context, wait ? 0 : -1);
+}
 
 void pws_wake(pws_service *service) { lws_cancel_service(service->context); }
 

@@ -64,12 +64,9 @@ public final class HubServer: Sendable {
     public let webSocketPort: Int
 
     private let service: WebSocketService
-    private let hub: Hub
+    private let core: HubCore
     private let http: HTTPServer
-    private let committer: Committer
-    private let reader: LogReader
     private let writerThread: ConnectionExecutor
-    private let closeStore: @Sendable () -> Void
 
     /// Opens the store and listens. Blocks until both listeners take connections.
     ///
@@ -89,7 +86,6 @@ public final class HubServer: Sendable {
             }
         }
         let logs = LogReader(reader: opened.reader, executor: ConnectionExecutor(name: "peal-read"))
-        let closeStore: @Sendable () -> Void = { try? store.close() }
         let core = HubCore(
             committer: committer, reader: logs, hub: hub, projects: opened.projects, clock: clock,
             log: configuration.log)
@@ -103,15 +99,12 @@ public final class HubServer: Sendable {
             }
             webSocketPort = server.boundPort
         } catch {
-            Self.end(service: service, reader: logs, writer: writer, closeStore: closeStore)
+            Self.end(core, service: service, writer: writer)
             throw error
         }
         httpPort = http.boundPort
         self.service = service
-        self.hub = hub
-        self.committer = committer
-        self.closeStore = closeStore
-        reader = logs
+        self.core = core
         writerThread = writer
     }
 
@@ -162,8 +155,18 @@ public final class HubServer: Sendable {
         let operations = OperationsSurface(
             core: core, webSocketPort: webSocketPort, publicWebSocketURL: configuration.publicWebSocketURL,
             usesTLS: configuration.certificatePath != nil)
-        let routes = InterestsSurface(core: core).routes + InboxSurface(core: core).routes + operations.routes
-        return try HTTPServer(configuration: http, handler: HTTPRouter(routes))
+        return try HTTPServer(configuration: http, handler: HTTPRouter(routes(core, operations)))
+    }
+
+    /// Every route that this hub serves; each stands in schema/rest/openapi.yaml.
+    var routes: [HTTPRoute] {
+        Self.routes(
+            core,
+            OperationsSurface(core: core, webSocketPort: webSocketPort, publicWebSocketURL: nil, usesTLS: false))
+    }
+
+    private static func routes(_ core: HubCore, _ operations: OperationsSurface) -> [HTTPRoute] {
+        InterestsSurface(core: core).routes + InboxSurface(core: core).routes + operations.routes
     }
 
     private static func guarded<R, E: Error>(_ part: String, _ body: () throws(E) -> R) throws(HubError) -> R {
@@ -208,21 +211,19 @@ public final class HubServer: Sendable {
         http.stop(grace: .seconds(3))
         let done = DispatchLatch()
         service.post {
-            self.hub.assumeIsolated { $0.drain() }
-            self.committer.stop { done.open() }
+            self.core.hub.assumeIsolated { $0.drain() }
+            self.core.committer.stop { done.open() }
         }
         done.wait()
-        Self.end(service: service, reader: reader, writer: writerThread, closeStore: closeStore)
+        Self.end(core, service: service, writer: writerThread)
     }
 
     /// Closes the sockets, then the file, and ends the threads.
-    private static func end(
-        service: WebSocketService, reader: LogReader, writer: ConnectionExecutor,
-        closeStore: @escaping @Sendable () -> Void
-    ) {
+    private static func end(_ core: HubCore, service: WebSocketService, writer: ConnectionExecutor) {
+        service.post { core.hub.assumeIsolated { $0.detach() } }
         service.stop()
-        reader.stop()
-        writer.post(closeStore)
+        core.reader.stop()
+        core.committer.close()
         writer.stop()
     }
 }

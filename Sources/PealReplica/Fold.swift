@@ -83,7 +83,7 @@ struct Fold {
             try finishInsert(insert, entry, at: position)
         case .removed(let items, _): try delete(items, at: position)
         case .act(let act): try fold(act, at: position)
-        case .unknown: try keep(entry, at: position, reason: nil)
+        case .unknown: try keep(entry, at: position, reason: nil)  // Folded after an upgrade.
         }
     }
 
@@ -153,11 +153,6 @@ struct Fold {
     private mutating func quarantine(_ entry: RawJSON, at position: Position, reason: String) throws(SQLiteError) {
         found.quarantined.append(position)
         try keep(entry, at: position, reason: reason)
-        // An act of ours whose effect is not understood here has an outcome all the same.
-        if let act = try? Self.outcome(of: entry, by: author) {
-            found.settled.append((act, position))
-            found.highestOwn = max(found.highestOwn, act.n)
-        }
     }
 
     private static func outcome(of entry: RawJSON, by author: Author) throws(JSONError) -> Settled? {
@@ -169,7 +164,12 @@ struct Fold {
         return Settled(n: n, uid: uid, outcome: try Outcome(outcome))
     }
 
-    private func keep(_ entry: RawJSON, at position: Position, reason: String?) throws(SQLiteError) {
+    private mutating func keep(_ entry: RawJSON, at position: Position, reason: String?) throws(SQLiteError) {
+        // An act of ours whose effect is not understood here has an outcome all the same.
+        if let act = try? Self.outcome(of: entry, by: author) {
+            found.settled.append((act, position))
+            found.highestOwn = max(found.highestOwn, act.n)
+        }
         try connection.statement("INSERT OR REPLACE INTO raw (position, bytes, reason) VALUES (?1, ?2, ?3)") {
             (insert) throws(SQLiteError) in
             insert.bind(1, position)

@@ -35,6 +35,8 @@ final class Overlay {
     private var names: Set<String>?
     private var touchesInterests = false
     private var written: [Position: Columns]
+    /// Whose columns may have changed since they were written; nil for all, those of an overlay before this one included.
+    private var dirty: Set<ItemID>?
     private(set) var pendingRead: Position = 0
     private(set) var pendingSeen: Position = 0
     private(set) var pendingArchive: Position = 0
@@ -87,6 +89,11 @@ final class Overlay {
         let act = try Resolver.resolve(mutation, by: author, in: self, now: now)
         head += 1
         fold(act)
+        if case .mark = mutation.operation {
+            dirty = nil
+        } else {
+            dirty?.formUnion(mutation.operation.items)
+        }
     }
 
     private func fold(_ act: Act) {
@@ -179,19 +186,29 @@ final class Overlay {
     ///
     /// - Returns: the positions whose columns changed, and whether interests did.
     func writeBack() throws(SQLiteError) -> (positions: [Position], interests: Bool) {
-        var wanted: [Position: Columns] = [:]
-        for (id, state) in items {
-            guard let before = base[id] else { continue }
-            let columns = columns(state, over: before)
-            if !columns.isEmpty { wanted[state.position] = columns }
-        }
         var changed: [Position] = []
-        for position in written.keys where wanted[position] == nil { changed.append(position) }
-        for (position, columns) in wanted where written[position] != columns { changed.append(position) }
-        changed.sort()
-        for position in changed { try write(wanted[position] ?? Columns(), at: position) }
-        written = wanted
-        return (changed, try writeInterests())
+        if let dirty {
+            for id in dirty { try write(id, &changed) }
+        } else {
+            // What an earlier overlay said of items that no act touches any more.
+            var stale = written
+            for state in items.values { stale[state.position] = nil }
+            for position in stale.keys.sorted() {
+                try write(Columns(), at: position)
+                changed.append(position)
+            }
+            for id in items.keys { try write(id, &changed) }
+        }
+        dirty = []
+        return (changed.sorted(), try writeInterests())
+    }
+
+    private func write(_ id: ItemID, _ changed: inout [Position]) throws(SQLiteError) {
+        guard let state = items[id], let before = base[id] else { return }
+        let columns = columns(state, over: before)
+        guard columns != written[state.position] ?? Columns() else { return }
+        try write(columns, at: state.position)
+        changed.append(state.position)
     }
 
     /// NULL where base and marks show the same by themselves (see `Queries`).
@@ -211,6 +228,7 @@ final class Overlay {
     }
 
     private func write(_ columns: Columns, at position: Position) throws(SQLiteError) {
+        written[position] = columns.isEmpty ? nil : columns
         try connection.statement(
             """
             UPDATE item SET overlaid = ?2, o_read = ?3, o_seen = ?4, o_archived = ?5, o_deleted = ?6

@@ -24,7 +24,7 @@ extension Replica {
                 try Stage.clear(connection)
                 stage = Stage(
                     id: page.id, firstAt: page.at, newestAt: page.at, newestChain: page.chain, after: page.after,
-                    isComplete: false, epoch: session.epoch ?? state.cursor.epoch ?? 0, logPosition: page.at,
+                    isComplete: false, rows: 0, epoch: session.epoch ?? state.cursor.epoch ?? 0, logPosition: page.at,
                     logChain: page.chain, hasInterests: page.rest?.interests != nil)
                 if let rest = page.rest { try stage?.add(rest, connection) }
             }
@@ -41,14 +41,14 @@ extension Replica {
             stage.after = page.after
             stage.isComplete = stage.isComplete || page.last
             try stage.save(connection)
-            let rows = try connection.int("SELECT count(*) FROM stage_item")
             guard stage.isReady else {
                 return Staged(
-                    position: stage.logPosition, rows: rows, last: page.last, settledThrough: state.settledN, swap: nil)
+                    position: stage.logPosition, rows: stage.rows, last: page.last, settledThrough: state.settledN,
+                    swap: nil)
             }
             let swap = try swapIn(stage, &state)
             return Staged(
-                position: state.cursor.position, rows: rows, last: page.last, settledThrough: state.settledN,
+                position: state.cursor.position, rows: stage.rows, last: page.last, settledThrough: state.settledN,
                 swap: swap.report)
         }
     }

@@ -9,6 +9,7 @@ struct Stage {
     var newestChain: UInt64
     var after: Position
     var isComplete: Bool
+    var rows: Int64
     var epoch: UInt64
     var logPosition: Position
     var logChain: UInt64
@@ -20,14 +21,15 @@ struct Stage {
     static func load(_ connection: Connection) throws(SQLiteError) -> Stage? {
         try connection.statement(
             """
-            SELECT id, first_at, newest_at, newest_chain, after, complete, epoch, log_position, log_chain, interests
+            SELECT id, first_at, newest_at, newest_chain, after, complete, epoch, log_position, log_chain, interests, rows
             FROM stage WHERE one = 1
             """
         ) { (row) throws(SQLiteError) -> Stage? in
             guard try row.step() else { return nil }
             return Stage(
                 id: row.bits(0), firstAt: row.int64(1), newestAt: row.int64(2), newestChain: row.bits(3),
-                after: row.int64(4), isComplete: row.bool(5), epoch: row.bits(6), logPosition: row.int64(7),
+                after: row.int64(4), isComplete: row.bool(5), rows: row.int64(10), epoch: row.bits(6),
+                logPosition: row.int64(7),
                 logChain: row.bits(8), hasInterests: row.bool(9))
         }
     }
@@ -36,8 +38,8 @@ struct Stage {
         try connection.statement(
             """
             INSERT OR REPLACE INTO stage (one, id, first_at, newest_at, newest_chain, after, complete, epoch, log_position,
-                log_chain, interests)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+                log_chain, interests, rows)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             """
         ) { (insert) throws(SQLiteError) in
             insert.bind(1, bits: id)
@@ -50,6 +52,7 @@ struct Stage {
             insert.bind(8, logPosition)
             insert.bind(9, bits: logChain)
             insert.bind(10, hasInterests)
+            insert.bind(11, rows)
             try insert.run()
         }
     }
@@ -105,12 +108,15 @@ struct Stage {
     }
 
     /// - Returns: false where the row's body cannot be decoded.
-    func add(_ row: SnapshotRow, at version: Position, _ connection: Connection) throws(SQLiteError) -> Bool {
-        let body: ItemBody
-        do throws(JSONError) {
-            body = try ItemBody(JSONObject(row.body))
-        } catch {
-            return false
+    mutating func add(_ row: SnapshotRow, at version: Position, _ connection: Connection) throws(SQLiteError) -> Bool {
+        let lean = row.body.withUnsafeBufferPointer { LeanItem(body: $0) }
+        var decoded: ItemBody?
+        if lean == nil {
+            do throws(JSONError) {
+                decoded = try ItemBody(JSONObject(row.body))
+            } catch {
+                return false
+            }
         }
         try connection.statement(
             """
@@ -119,16 +125,12 @@ struct Stage {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
             """
         ) { (insert) throws(SQLiteError) in
+            if let lean { Self.bind(lean, row.body, to: insert) }
+            if let decoded { Self.bind(decoded, to: insert) }
             insert.bind(1, row.state.position)
             insert.bind(2, row.id)
             insert.bind(3, row.publish)
             insert.bind(4, row.time)
-            insert.bind(5, body.sent)
-            insert.bind(6, body.type)
-            insert.bind(7, body.category)
-            insert.bind(8, body.topic)
-            insert.bind(9, body.expires)
-            insert.bind(10, body.silent)
             insert.bind(11, text: row.body)
             insert.bind(12, version)
             insert.bind(13, row.state.read?.value ?? false)
@@ -138,9 +140,33 @@ struct Stage {
             insert.bind(17, row.state.archived?.rank ?? 0)
             try insert.run()
         }
+        rows += 1
         if let register = row.state.read { try add(register, row.state.position, field: 0, connection) }
         if let register = row.state.archived { try add(register, row.state.position, field: 1, connection) }
         return true
+    }
+
+    private static func bind(_ item: LeanItem, _ body: RawJSON, to insert: borrowing Statement) {
+        func bind(_ index: Int32, _ range: Range<Int>?) {
+            guard let range else { return insert.bindNull(index) }
+            insert.bind(index, text: body[(body.startIndex + range.lowerBound)..<(body.startIndex + range.upperBound)])
+        }
+        insert.bind(5, item.sent)
+        bind(6, item.type)
+        if item.type == nil { insert.bind(6, "message") }
+        bind(7, item.category)
+        bind(8, item.topic)
+        insert.bind(9, item.expires)
+        insert.bind(10, item.silent)
+    }
+
+    private static func bind(_ item: ItemBody, to insert: borrowing Statement) {
+        insert.bind(5, item.sent)
+        insert.bind(6, item.type)
+        insert.bind(7, item.category)
+        insert.bind(8, item.topic)
+        insert.bind(9, item.expires)
+        insert.bind(10, item.silent)
     }
 
     private func add(

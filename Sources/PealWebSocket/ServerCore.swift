@@ -70,7 +70,7 @@ final class ServerCore: EventOwner, @unchecked Sendable {
         case PWS_MESSAGE: handler.received(id, bytes)
         case PWS_WRITABLE:
             buffer.clear()
-            return handler.nextMessage(id, into: &buffer) && buffer.write(to: connection)
+            return handler.nextMessage(id, into: &buffer) && buffer.write(to: connection) && handler.hasMore(id)
         case PWS_CLOSED:
             connections[id.rawValue] = nil
             handler.closed(id, code: code, reason: String(decoding: bytes, as: UTF8.self))

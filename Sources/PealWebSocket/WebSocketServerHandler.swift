@@ -12,8 +12,16 @@ public protocol WebSocketServerHandler: AnyObject, Sendable {
     func received(_ id: ConnectionID, _ message: UnsafeRawBufferPointer)
     /// The socket can be written. Appends one message and answers true, to be asked again; or answers false: nothing to send.
     func nextMessage(_ id: ConnectionID, into buffer: inout MessageBuffer) -> Bool
+    /// Whether ``nextMessage(_:into:)`` is to be asked again, after it has given a message; true unless a handler knows better.
+    /// A handler that answers false calls ``WebSocketServer/requestWrite(_:)`` when there is more.
+    func hasMore(_ id: ConnectionID) -> Bool
     /// The connection is gone; once for each that was opened. 1006 where no code came.
     func closed(_ id: ConnectionID, code: UInt16, reason: String)
+}
+
+extension WebSocketServerHandler {
+    /// Asks again.
+    public func hasMore(_ id: ConnectionID) -> Bool { true }
 }
 
 /// How a server listens.

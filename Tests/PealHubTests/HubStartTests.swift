@@ -136,6 +136,20 @@ import Testing
         #expect(try running.client().get("/healthz").status == 200)
     }
 
+    @Test func `a hub that was stopped holds no file open`() throws {
+        let hub = try TestHub()
+        try hub.publish("One", users: ["mary"])
+        let device = try TestDevice(hub)
+        _ = try device.welcome(hub.hello("mary"))
+        let stopped = hub.server
+        try hub.restart()
+        try hub.restart()
+        let open = try openFiles(under: hub.directory)
+        // The running one: the writer's file and log, the reader's file and log, and the shared index.
+        #expect(open.count <= 6, "\(open)")
+        withExtendedLifetime(stopped) {}
+    }
+
     /// A port that nobody listens on.
     private func freePort() throws -> Int {
         let hub = try TestHub()

@@ -1,3 +1,4 @@
+import Glibc
 import PealModel
 import PealReplica
 import Synchronization
@@ -180,4 +181,10 @@ struct Seeded: RandomNumberGenerator {
     }
 
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+}
+
+/// The seeds of a random test: 0 to `count`, or as many as PEAL_SEEDS says.
+func seeds(_ count: Int) -> Range<Int> {
+    guard let text = getenv("PEAL_SEEDS"), let wanted = Int(String(cString: text)) else { return 0..<count }
+    return 0..<wanted
 }

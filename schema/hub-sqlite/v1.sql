@@ -26,14 +26,16 @@ CREATE TABLE inbox (
     id INTEGER PRIMARY KEY,
     project INTEGER NOT NULL,
     public BLOB NOT NULL UNIQUE,
-    -- 0 a user's, 1 a device's, 2 deleted with its user or device (a tombstone; its rows are purged little by little)
+    -- 0 a user's, 1 a device's, 2 deleted with its user or device (its rows are purged little by little), 3 deleted and
+    -- purged: a tombstone that turns its replicas away
     kind INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     head INTEGER NOT NULL DEFAULT 0,
     chain INTEGER NOT NULL DEFAULT 0,
     floor INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX inbox_purge ON inbox (id) WHERE kind = 2 AND head > 0;
+-- Names no column that an append moves: each append would maintain it.
+CREATE INDEX inbox_purge ON inbox (id) WHERE kind = 2;
 
 -- The durable truth, in order of arrival: a clustered (inbox, position) would dirty one page for each inbox of a fan-out.
 -- An item's id is (time, seq, salt), so it leads here without an index of its own.

@@ -121,6 +121,8 @@ CREATE TABLE outbox (
     outcome TEXT                            -- of a dead one, one JSON object
 ) STRICT;
 
+CREATE INDEX outbox_state ON outbox (state);
+
 -- Settled acts, kept for 30 days: what is offered again when a hub or this device was restored.
 CREATE TABLE journal (
     seq INTEGER PRIMARY KEY,
@@ -150,6 +152,7 @@ CREATE TABLE stage (
     newest_chain INTEGER NOT NULL,
     after INTEGER NOT NULL,
     complete INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     log_position INTEGER NOT NULL,          -- how far the log since first_at has been staged
     log_chain INTEGER NOT NULL,

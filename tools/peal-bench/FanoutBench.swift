@@ -3,13 +3,13 @@ import PealHub
 import PealWebSocket
 
 /// Server CPU per delivery: a whole hub in this process, durable first; 1,000 loopback connections and the publisher in
-/// another. (a) one inbox with 1,000 sessions; (b) one interest of 1,000 devices, each its own durable log.
+/// another. Arguments: connections, `user` or `device`, publishes at once, rounds. (a) one inbox with 1,000 sessions; (b) one interest of 1,000 devices, each its own durable log.
 enum FanoutBench {
     static func run(_ words: [String]) async throws {
         let connections = Int(words.first ?? "") ?? 1_000
-        for mode in ["user", "device"] {
-            for publishes in [1, 50] {
-                try measure(mode, connections, publishes, rounds: 7)
+        for mode in words.count > 1 ? [words[1]] : ["user", "device"] {
+            for publishes in words.count > 2 ? [Int(words[2]) ?? 1] : [1, 50] {
+                try measure(mode, connections, publishes, rounds: words.count > 3 ? Int(words[3]) ?? 7 : 7)
             }
         }
     }
@@ -44,7 +44,7 @@ enum FanoutBench {
             mode == "user"
             ? "(a) one inbox, \(connections) sessions" : "(b) one interest, \(connections) device inboxes"
         print(
-            "\(name), \(publishes) publishes a round: server CPU \(cost.text) µs a delivery; \(Int(wall.percentile(0.5))) deliveries/s"
+            "\(name), \(publishes) publishes at once: server CPU \(cost.text) µs a delivery; \(Int(wall.percentile(0.5))) deliveries/s"
         )
     }
 

@@ -110,11 +110,16 @@ enum FanoutClient {
         while let line = readLine() {
             let publishes = Int(line.split(separator: " ")[1])!
             expected += publishes * count
-            for _ in 0..<publishes {
-                _ = try await api.publish(
-                    instance: instance, secret: secret, target: mode == "device" ? "interests" : "users",
-                    names: ["fan"],
-                    payload: [("apns", .object([("aps", .object([("alert", .string(text))]))]))])
+            let target = mode == "device" ? "interests" : "users"
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<publishes {
+                    group.addTask {
+                        _ = try await api.publish(
+                            instance: instance, secret: secret, target: target, names: ["fan"],
+                            payload: [("apns", .object([("aps", .object([("alert", .string(text))]))]))])
+                    }
+                }
+                try await group.waitForAll()
             }
             while shared.all.delivered < expected { try await Task.sleep(for: .milliseconds(1)) }
             // The credit of the round belongs to its cost.

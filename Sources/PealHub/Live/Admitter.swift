@@ -26,7 +26,7 @@ enum Admitter {
         }
     }
 
-    /// A user proves who it is by the project's HMAC (HTTP.md section 1): one that is sent is checked even where none is
+    /// A user proves who it is by the project's HMAC (schema/rest/openapi.yaml): one that is sent is checked even where none is
     /// required. A device proves itself by its secret, which the store checks.
     private static func check(_ hello: Hello, _ project: Project) -> Answer? {
         guard case .user(let externalID, let email) = hello.inbox else { return nil }

@@ -40,7 +40,8 @@ final class Committer: @unchecked Sendable {
         var stopped = false
     }
 
-    private let store: any HubStore
+    /// Nil once closed.
+    private var store: (any HubStore)?
     private let executor: ConnectionExecutor
     private let deliver: Deliver
     private let waiting = Mutex(Waiting())
@@ -124,6 +125,7 @@ final class Committer: @unchecked Sendable {
     }
 
     private func commit(_ jobs: [Job]) {
+        guard let store else { preconditionFailure("a committer is stopped before it is closed") }
         var done: [Done] = []
         do throws(HubStoreError) {
             try store.begin()
@@ -144,6 +146,16 @@ final class Committer: @unchecked Sendable {
         executor.post {
             self.drain()
             done()
+        }
+    }
+
+    /// Closes the store, on its executor, and lets go of it. After ``stop(_:)``; harmless when repeated.
+    func close() {
+        waiting.withLock { $0.stopped = true }
+        executor.post {
+            self.drain()
+            try? self.store?.close()
+            self.store = nil
         }
     }
 }

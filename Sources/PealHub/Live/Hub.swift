@@ -11,8 +11,8 @@ actor Hub {
     static let helloPatience: Milliseconds = 10_000
     /// Milliseconds between looks at the clock.
     static let tick: Milliseconds = 5_000
-    /// Bytes of entries in a frame; the frame's own members need the rest of ``Limits/frameDown``.
-    static let frameBytes = Limits.frameDown - 1_024
+    /// Bytes of entries in a frame; commas and the frame's own members need the rest of ``Limits/frameDown``.
+    static let frameBytes = Limits.frameDown - 2 * Limits.windowEntries
 
     nonisolated let service: WebSocketService
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
@@ -27,6 +27,9 @@ actor Hub {
     private var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
     private var fanningOut = false
+    /// The start of the frame that is being written; reused.
+    private var head: [UInt8] = []
+    private static let comma: [UInt8] = Array(",".utf8)
     private var draining = false
 
     /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
@@ -54,6 +57,13 @@ actor Hub {
         fanOut()
     }
 
+    /// Lets go of the other parts, which hold this one too; last of all.
+    func detach() {
+        server = nil
+        committer = nil
+        logReader = nil
+    }
+
     /// Sessions that are open.
     var sessionCount: Int { sessions.count }
 
@@ -77,12 +87,11 @@ actor Hub {
 
     func closed(_ id: ConnectionID) {
         guard let connection = connections.removeValue(forKey: id) else { return }
-        if let session = connection.session.session { sessions[session] = nil }
         leave(connection)
     }
 
     private func leave(_ connection: HubConnection) {
-        sessions = sessions.filter { $0.value != connection.id }
+        if let joined = connection.joined, sessions[joined] == connection.id { sessions[joined] = nil }
         guard let inbox = connection.inbox else { return }
         inboxes[inbox]?.connections.remove(connection.id)
         if inboxes[inbox]?.connections.isEmpty == true { inboxes[inbox] = nil }
@@ -147,6 +156,7 @@ actor Hub {
     private func join(_ admitted: Admitted, _ connection: HubConnection) {
         connection.inbox = admitted.inbox
         connection.replica = admitted.replica
+        connection.joined = admitted.welcome.session
         sessions[admitted.welcome.session] = connection.id
         inboxes[admitted.inbox, default: LiveInbox(head: admitted.welcome.head)].connections.insert(connection.id)
     }
@@ -272,15 +282,22 @@ actor Hub {
             guard let entries = entries(after: position, count: count, bytes: limit, connection),
                 let last = entries.last, let session = connection.session.session
             else { return false }
-            let batch = Batch(
-                session: session, from: position, to: last.position, chain: last.chain,
-                entries: entries.map { $0.bytes[...] })
-            let frame = DownFrame.batch(batch).bytes
-            buffer.append(frame)
-            connection.session.sent(to: last.position, bytes: frame.count, now: clock())
+            let before = buffer.count
+            head.removeAll(keepingCapacity: true)
+            Batch.appendHead(session: session, from: position, to: last.position, chain: last.chain, into: &head)
+            buffer.append(head)
+            for entry in entries {
+                if entry.position > position + 1 { buffer.append(Self.comma) }
+                buffer.append(entry.bytes)
+            }
+            buffer.append(Batch.tail)
+            connection.session.sent(to: last.position, bytes: buffer.count - before, now: clock())
             return true
         }
     }
+
+    /// Whether another frame waits, as far as is known without looking at the log.
+    func hasMore(_ id: ConnectionID) -> Bool { connections[id]?.session.hasOutput ?? false }
 
     private func entries(
         after position: Position, count: Int, bytes: Int, _ connection: HubConnection

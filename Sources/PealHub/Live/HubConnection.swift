@@ -9,6 +9,8 @@ final class HubConnection {
     var inbox: InboxKey?
     /// The replica, once admitted.
     var replica: ReplicaKey?
+    /// The session's id, once admitted; it stays when the session is denied.
+    var joined: UInt64?
     /// Entries that were read from the log and wait for the socket: at most one frame of them.
     var fetched: ArraySlice<LogEntry> = []
     /// A read of the log is under way.

@@ -23,6 +23,10 @@ final class HubListener: WebSocketServerHandler {
         }
     }
 
+    func hasMore(_ id: ConnectionID) -> Bool {
+        hub.assumeIsolated { $0.hasMore(id) }
+    }
+
     func closed(_ id: ConnectionID, code: UInt16, reason: String) {
         hub.assumeIsolated { $0.closed(id) }
     }

@@ -4,7 +4,8 @@ import PealSQLite
 /// Reads logs and snapshots on a thread and a connection of its own, so that a publish never waits for a reader.
 final class LogReader: @unchecked Sendable {
     // `reader` is only used on `executor`.
-    private let reader: any HubReader
+    /// Nil once stopped.
+    private var reader: (any HubReader)?
     private let executor: ConnectionExecutor
 
     init(reader: any HubReader, executor: ConnectionExecutor) {
@@ -18,6 +19,7 @@ final class LogReader: @unchecked Sendable {
         completion: @escaping @Sendable (Result<Value, HubStoreError>) -> Void
     ) {
         executor.post { [self] in
+            guard let reader else { return completion(.failure(HubStoreError(.busy, "the hub is stopping"))) }
             do throws(HubStoreError) {
                 completion(.success(try body(reader)))
             } catch {
@@ -61,9 +63,12 @@ final class LogReader: @unchecked Sendable {
             }, completion: completion)
     }
 
-    /// Closes the connection after what waits.
+    /// Closes the connection after what waits. Blocks.
     func stop() {
-        executor.post { [self] in reader.close() }
+        executor.post { [self] in
+            reader?.close()
+            reader = nil
+        }
         executor.stop()
     }
 }

@@ -29,7 +29,8 @@ struct InboxRow {
         key = InboxKey(row: row.int64(column))
         project = ProjectKey(row: row.int64(column + 1))
         publicID = row.blob(column + 2)
-        guard let kind = Kind(rawValue: row.int64(column + 3)) else {
+        // 3 is a deleted one whose rows are purged, which makes no difference to anybody else.
+        guard let kind = Kind(rawValue: min(row.int64(column + 3), Kind.deleted.rawValue)) else {
             throw HubStoreError(.corrupt, "an inbox of an unknown kind")
         }
         self.kind = kind

@@ -116,7 +116,7 @@ extension SQLiteHubStore {
         try publishQueries.targets.forEach(job.id, limit) { row in
             last = row.int64(0)
             count += 1
-            if row.int64(3) != InboxRow.Kind.deleted.rawValue {
+            if row.int64(3) < InboxRow.Kind.deleted.rawValue {
                 tails.append(LogTail(inbox: InboxKey(row: last), head: row.int64(1), chain: row.bits(2)))
             }
             return true

@@ -30,14 +30,14 @@ final class UpkeepQueries {
             DELETE FROM act WHERE (inbox, uid, author, n) IN
                 (SELECT inbox, uid, author, n FROM act WHERE time < ?1 LIMIT ?2) RETURNING 1
             """)
-        deletedInbox = try database.query("SELECT id FROM inbox WHERE kind = 2 AND head > 0 ORDER BY id LIMIT 1")
+        deletedInbox = try database.query("SELECT id FROM inbox WHERE kind = 2 ORDER BY id LIMIT 1")
         logOf = try database.query("SELECT position, seq FROM log WHERE inbox = ?1 ORDER BY position LIMIT ?2")
         deleteEntry = try database.query("DELETE FROM entry WHERE seq = ?1")
         deleteLog = try database.query("DELETE FROM log WHERE inbox = ?1 AND position <= ?2")
         deleteState = try database.query("DELETE FROM state WHERE inbox = ?1 AND position <= ?2")
         deleteMarks = try database.query("DELETE FROM mark WHERE inbox = ?1")
         deleteActsOf = try database.query("DELETE FROM act WHERE inbox = ?1")
-        emptied = try database.query("UPDATE inbox SET head = 0, chain = 0 WHERE id = ?1")
+        emptied = try database.query("UPDATE inbox SET kind = 3 WHERE id = ?1")
     }
 }
 

@@ -67,7 +67,7 @@ final class Projects: Sendable {
     }
 }
 
-/// Proof of a user by the project's secret (HTTP.md section 1): base64(HMAC-SHA256(secret, external id, else the lower-case
+/// Proof of a user by the project's secret: base64(HMAC-SHA256(secret, external id, else the lower-case
 /// email)).
 enum UserProof {
     static func isValid(_ hmac: String, externalID: String?, email: String?, secret: String) -> Bool {

@@ -1,6 +1,6 @@
 import PealModel
 
-/// The inbox surface (MagicBell v1 shape, HTTP.md section 1): sending, and a user's list.
+/// The inbox surface (MagicBell v1 shape): sending, and a user's list.
 struct InboxSurface: Sendable {
     let core: HubCore
 

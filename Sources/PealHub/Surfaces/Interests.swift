@@ -1,6 +1,6 @@
 import PealModel
 
-/// The interests surface (Pusher Beams shape, HTTP.md section 2): publishing to interests and to users. Success is exactly
+/// The interests surface (Pusher Beams shape): publishing to interests and to users. Success is exactly
 /// 200; errors are `{"error", "description"}`.
 struct InterestsSurface: Sendable {
     /// Bytes of a publish to interests.

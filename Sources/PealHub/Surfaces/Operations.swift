@@ -1,6 +1,6 @@
 import PealModel
 
-/// What operators and clients ask of the hub itself (HTTP.md section 0).
+/// What operators and clients ask of the hub itself.
 struct OperationsSurface: Sendable {
     let core: HubCore
     /// The port of the device side.

@@ -1,6 +1,6 @@
 import PealModel
 
-/// The platform objects of a publish (`apns`, `fcm`, `web`) as an item (HTTP.md section 2, mapping).
+/// The platform objects of a publish (`apns`, `fcm`, `web`) as an item.
 struct PlatformPayload {
     private let members: [(key: String, value: JSON)]
 

@@ -206,6 +206,8 @@ public struct HubSession: Equatable, Sendable {
     /// The inbox has grown.
     public mutating func headMoved(to head: Position) -> [Action] {
         guard case .live(var live) = state, head > live.head else { return [] }
+        // The only copy: what follows changes it in place.
+        state = .closing
         live.head = head
         state = .live(live)
         return live.snapshot ? [] : [.write]
@@ -244,6 +246,14 @@ public struct HubSession: Equatable, Sendable {
 
     // MARK: Writing
 
+    /// Whether ``nextOutput()`` would give something now.
+    public var hasOutput: Bool {
+        if !ready.isEmpty { return true }
+        guard case .live(let live) = state, !live.snapshot, live.sent < live.head else { return false }
+        return live.sent - live.got < live.windowEntries
+            && (Int64(live.bytes) < live.windowBytes || live.outstanding.isEmpty)
+    }
+
     /// What to write now that the socket can be written; nil where nothing waits or no credit is left.
     public mutating func nextOutput() -> Output? {
         if !ready.isEmpty { return .frame(ready.removeFirst()) }
@@ -258,6 +268,8 @@ public struct HubSession: Equatable, Sendable {
     /// Entries through a position were written, in so many bytes.
     public mutating func sent(to position: Position, bytes: Int, now: Milliseconds) {
         guard case .live(var live) = state, position > live.sent else { return }
+        // The only copy: what follows changes it in place.
+        state = .closing
         if live.outstanding.isEmpty { live.progress = now }
         live.sent = position
         live.bytes += bytes

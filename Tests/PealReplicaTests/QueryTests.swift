@@ -1,0 +1,159 @@
+import PealModel
+import PealSQLite
+import Testing
+
+@testable import PealReplica
+
+@Suite struct Pages {
+    private func filled(_ folder: Folder, _ fill: (inout TestHub) -> Void) throws -> (Replica, TestHub) {
+        var hub = TestHub()
+        fill(&hub)
+        let replica = try folder.open()
+        try replica.connect(hub)
+        try replica.pull(hub)
+        return (replica, hub)
+    }
+
+    @Test func `pages are stable while items come and go`() throws {
+        let folder = Folder()
+        var (replica, hub) = try filled(folder) { hub in for _ in 0..<20 { hub.publish() } }
+        let first = try replica.page(DeliveredQuery(), limit: 5)
+        #expect(first.items.map(\.number) == [20, 19, 18, 17, 16])
+        for _ in 0..<3 { hub.publish() }
+        hub.append(.removed(items: [hub.items[13], hub.items[17]], why: "retract"))
+        try replica.pull(hub)
+        let second = try replica.page(DeliveredQuery(), after: first.next, limit: 5)
+        #expect(second.items.map(\.number) == [15, 13, 12, 11, 10])
+        #expect(second.view.position == hub.head)
+        let last = try replica.page(DeliveredQuery(), after: PageCursor(before: 4), limit: 5)
+        #expect(last.items.map(\.number) == [3, 2, 1])
+        #expect(last.next == nil)
+        let exact = try replica.page(DeliveredQuery(), after: PageCursor(before: 4), limit: 3)
+        #expect(exact.next == nil, "a page that ends exactly at the end is the last")
+    }
+
+    @Test func `silent and expired items are listed nowhere and can be asked for by id`() throws {
+        let folder = Folder()
+        let (replica, hub) = try filled(folder) { hub in
+            hub.publish("plain")
+            hub.publish("silent", silent: true)
+            hub.publish("expired", expires: hub.now - 1)
+            hub.publish("lasting", expires: hub.now + 1_000_000)
+        }
+        #expect(try replica.list().map(\.number) == [4, 1])
+        #expect(try replica.counts() == Counts(total: 2, unread: 2, unseen: 2))
+        #expect(try replica.item(hub.items[1])?.silent == true)
+        #expect(try replica.item(number: 3)?.id == hub.items[2])
+        #expect(try replica.item(number: 9) == nil)
+    }
+
+    @Test func `an item expires by the hub's clock, whatever this device's says`() throws {
+        let folder = Folder()
+        var hub = TestHub()
+        hub.publish("lasting", expires: hub.now + 1_000)
+        let clock = TestClock(wall: hub.now - 86_400_000)
+        let replica = try folder.open(clock: clock)
+        try replica.connect(hub)
+        try replica.pull(hub)
+        #expect(try replica.counts().total == 1)
+        clock.advance(2_000)
+        #expect(try replica.counts().total == 0)
+        #expect(try replica.list().isEmpty)
+    }
+
+    @Test func `text is found in title and content, and what LIKE means by it means nothing`() throws {
+        let folder = Folder()
+        let (replica, _) = try filled(folder) { hub in
+            hub.publish("Your Parcel", content: "is at the door")
+            hub.publish("100% off")
+            hub.publish("plain", content: "a_b \\ \"quoted\" ünïcode")
+        }
+        func found(_ text: String) throws -> [Position] { try replica.list(DeliveredQuery(text: text)).map(\.number) }
+        #expect(try found("parcel") == [1])
+        #expect(try found("DOOR") == [1])
+        #expect(try found("%") == [2])
+        #expect(try found("_") == [3])
+        #expect(try found("\\") == [3])
+        #expect(try found("\"quoted\"") == [3])
+        #expect(try found("ünï") == [3])
+        #expect(try found("nothing") == [])
+        // A member's name is no content.
+        #expect(try found("title") == [])
+    }
+
+    @Test func `times bound a list`() throws {
+        let folder = Folder()
+        let (replica, hub) = try filled(folder) { hub in for _ in 0..<5 { hub.publish() } }
+        let times = hub.items.map { hub.publishes[$0]!.time }
+        let query = DeliveredQuery(since: times[1], until: times[3])
+        #expect(try replica.list(query).map(\.number) == [3, 2])
+        #expect(try replica.list(DeliveredQuery(categories: [])).isEmpty, "one of none is none")
+    }
+
+    @Test func `each page comes from its index`() throws {
+        let folder = Folder()
+        let (replica, hub) = try filled(folder) { hub in
+            for _ in 0..<5 { hub.publish(category: "a", topic: "t") }
+            hub.other(.mark(.read, upTo: 3))
+            hub.other(.mark(.archive, upTo: 1))
+        }
+        #expect(hub.head == 7)
+        let expected: [(DeliveredQuery, [String])] = [
+            (DeliveredQuery(read: false), ["item_unread", "item_loose_unread"]),
+            (DeliveredQuery(seen: false), ["item_unseen"]),
+            (DeliveredQuery(categories: ["a"]), ["item_category", "item_loose_unarchived"]),
+            (DeliveredQuery(topics: ["t"]), ["item_topic", "item_loose_unarchived"]),
+            (DeliveredQuery(archived: true), ["item_archived", "PRIMARY KEY"]),
+            (DeliveredQuery(), ["PRIMARY KEY", "item_loose_unarchived"]),
+        ]
+        for (query, indexes) in expected {
+            let plan = try replica.queries.plans(query)
+            let leading = plan.filter { $0.hasPrefix("SEARCH item") || $0.hasPrefix("SCAN item") }
+            #expect(leading.count == indexes.count, "\(plan)")
+            for (line, index) in zip(leading, indexes) { #expect(line.contains(index), "\(plan)") }
+            #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN item") }, "\(plan)")
+        }
+    }
+
+    @Test func `counts come from their index alone`() throws {
+        let folder = Folder()
+        let (replica, _) = try filled(folder) { hub in
+            for _ in 0..<5 { hub.publish() }
+            hub.other(.mark(.read, upTo: 3))
+        }
+        for query in [DeliveredQuery(read: false), DeliveredQuery(seen: false)] {
+            let plan = try replica.queries.plans(query, count: true)
+            #expect(plan.first?.contains("COVERING INDEX") == true, "\(plan)")
+        }
+    }
+
+    @Test func `a mark over a large inbox is constant work, here and when it comes back`() throws {
+        let folder = Folder()
+        var steps: [[Int]] = []
+        for size in [50, 1_000] {
+            var hub = TestHub()
+            for _ in 0..<size { hub.publish() }
+            let replica = try folder.open("inbox\(size)")
+            try replica.connect(hub)
+            try replica.pull(hub)
+            var counts: [Int] = []
+            var last = replica.connection.stepCount
+            func lap() {
+                counts.append(replica.connection.stepCount - last)
+                last = replica.connection.stepCount
+            }
+            try replica.enqueue(.mark(.read, upTo: hub.head))
+            lap()
+            #expect(try replica.counts().unread == 0)
+            lap()
+            try replica.push(to: &hub)
+            lap()
+            try replica.pull(hub)
+            lap()
+            #expect(try replica.page(DeliveredQuery(read: false), limit: 50).items.isEmpty)
+            lap()
+            steps.append(counts)
+        }
+        #expect(steps[0] == steps[1])
+    }
+}

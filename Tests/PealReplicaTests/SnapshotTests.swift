@@ -1,0 +1,260 @@
+import PealModel
+import PealSQLite
+import Testing
+
+@testable import PealReplica
+
+@Suite struct Snapshots {
+    private func filled(_ count: Int) -> TestHub {
+        var hub = TestHub()
+        for _ in 0..<count { hub.publish() }
+        return hub
+    }
+
+    /// Loads a whole snapshot, as a hub sends it: pages first, then the log from the first page's `at`.
+    private func load(
+        _ replica: Replica, _ hub: inout TestHub, between: (inout TestHub) throws -> Void = { _ in }
+    ) throws -> SwapReport? {
+        let id = UInt64(hub.head)
+        var first = true
+        while true {
+            let request = try replica.snapshotRequest()
+            let staged = try replica.stage(
+                hub.page(id: first ? id : request.id!, before: first ? .max : request.after!, limit: 6, first: first))
+            if let swap = staged.swap { return swap }
+            first = false
+            if staged.last { break }
+            try between(&hub)
+        }
+        return try replica.apply(hub.batch(from: Position(id))).swap
+    }
+
+    @Test func `a snapshot in one moment takes the place of the base with its last page`() throws {
+        let folder = Folder()
+        var hub = filled(15)
+        let replica = try folder.open()
+        try replica.connect(hub, mode: .snapshot)
+        let report = try #require(try load(replica, &hub))
+        #expect(report.after == 15)
+        #expect(report.unexplainedCount == 0)
+        #expect(try replica.cursor() == Cursor(epoch: 7, position: 15, chain: hub.chains[15]))
+        let reference = Reference(state: hub.state, hub: hub, now: hub.synced)
+        #expect(try reference.difference(to: replica) == nil)
+        #expect(try replica.snapshotRequest() == SnapshotRequest())
+    }
+
+    @Test func `the app sees the old base until the swap, and nothing is pushed before`() throws {
+        let folder = Folder()
+        var hub = filled(15)
+        let replica = try folder.open()
+        try replica.connect(hub)
+        _ = try replica.apply(hub.batch(from: 0, to: 5))
+        try replica.enqueue(.mark(.read, upTo: 15))
+        try replica.connect(hub, mode: .snapshot)
+        let report = try load(replica, &hub) { (hub) throws in
+            #expect(try replica.counts() == Counts(total: 5, unread: 0, unseen: 0))
+            #expect(try replica.cursor().position == 5)
+            #expect(try replica.nextPush() == nil)
+            hub.publish()
+        }
+        #expect(report != nil)
+        #expect(try replica.counts() == Counts(total: 17, unread: 12, unseen: 12))
+        #expect(try replica.nextPush()?.mutations[0].operation == .mark(.read, upTo: 5))
+    }
+
+    @Test func `batches before the first page are not for the base`() throws {
+        let folder = Folder()
+        let hub = filled(15)
+        let replica = try folder.open()
+        try replica.connect(hub, mode: .ahead)
+        #expect(try replica.apply(hub.batch(from: 0)).verdict == .ignored)
+        #expect(try replica.cursor().position == 0)
+    }
+
+    @Test func `an interrupted snapshot resumes where it was, and starts over with a new first page`() throws {
+        let folder = Folder()
+        let hub = filled(15)
+        do {
+            let replica = try folder.open()
+            try replica.connect(hub, mode: .snapshot)
+            let staged = try replica.stage(hub.page(id: 15, limit: 6, first: true))
+            #expect(staged.rows == 6)
+            #expect(staged.position == 15)
+            #expect(!staged.last)
+        }
+        let replica = try folder.open()
+        #expect(try replica.inspect().staged == 6)
+        let check = try replica.connect(hub, mode: .snapshot)
+        #expect(check.position == 15)
+        let request = try replica.snapshotRequest()
+        #expect(request == SnapshotRequest(id: 15, after: 10, at: 15, chain: hub.chains[15]))
+        let over = try replica.stage(hub.page(id: 15, limit: 3, first: true))
+        #expect(over.rows == 3)
+        let rest = try replica.stage(hub.page(id: 15, before: 13, limit: 20, first: false))
+        #expect(rest.swap?.after == 15)
+    }
+
+    @Test func `a welcome that resumes drops what was staged`() throws {
+        let folder = Folder()
+        let hub = filled(15)
+        let replica = try folder.open()
+        try replica.connect(hub, mode: .snapshot)
+        _ = try replica.stage(hub.page(id: 15, limit: 6, first: true))
+        try replica.connect(hub, mode: .resume)
+        #expect(try replica.inspect().staged == nil)
+        try replica.pull(hub)
+        #expect(try replica.counts().total == 15)
+    }
+
+    @Test(arguments: seeds(25)) func `snapshot and log together are the fold of the log`(seed: Int) throws {
+        var random = Seeded(UInt64(seed) + 1_000)
+        var hub = TestHub(device: random.chance(30))
+        let folder = Folder()
+        let clock = TestClock()
+        var replica = try folder.open(
+            identity: hub.device ? .device(id: nil) : alice, clock: clock, seed: UInt64(seed))
+        func happen(_ hub: inout TestHub) {
+            let target = hub.items.randomElement(using: &random)
+            guard let target, random.chance(70) else {
+                hub.publish()
+                return
+            }
+            let observed = random.chance(50) ? hub.head : Position.random(in: 0...hub.head, using: &random)
+            let on = random.chance(50)
+            let operations: [PealModel.Operation] = [
+                .read(items: [target], on: on, passive: random.chance(30)), .archive(items: [target], on: on),
+                .seen(items: [target]), .delete(items: [target]), .mark(.read, upTo: hub.head),
+                .mark(.archive, upTo: hub.head / 2),
+                .interest(name: "x\(Int.random(in: 0..<3, using: &random))", on: on),
+            ]
+            hub.other(
+                operations.randomElement(using: &random)!, observed: observed,
+                author: random.chance(50) ? .api : .replica(ReplicaID(high: 4, low: 4)), uid: random.next())
+        }
+        for _ in 0..<30 { happen(&hub) }
+        let known = Position.random(in: 0...hub.head, using: &random)
+        try replica.connect(hub)
+        if known > 0 { _ = try replica.apply(hub.batch(from: 0, to: known)) }
+        for _ in 0..<10 { happen(&hub) }
+        if random.chance(60), let item = hub.items.randomElement(using: &random) {
+            try replica.enqueue(.read(items: [item], on: random.chance(50), passive: false))
+            if random.chance(50), let push = try replica.nextPush() {
+                for mutation in push.mutations { hub.process(mutation, by: try replica.replicaID()) }
+            }
+        }
+        func settled() -> [Settled] { Array(hub.outcomes.values) }
+        try replica.connect(hub, mode: .snapshot, settled: settled())
+        let start = hub.head
+        var after = Position.max
+        var last = false
+        var report: SwapReport?
+        while !last {
+            let page = hub.page(
+                id: UInt64(start), before: after, limit: Int.random(in: 1...9, using: &random), first: after == .max)
+            let staged = try replica.stage(page)
+            (last, after, report) = (page.last, page.after, staged.swap)
+            for _ in 0..<Int.random(in: 0...3, using: &random) { happen(&hub) }
+            if report == nil, random.chance(25) {
+                replica = try folder.open(
+                    identity: hub.device ? .device(id: nil) : alice, clock: clock, seed: random.next())
+                try replica.connect(hub, mode: .snapshot, settled: settled())
+            }
+        }
+        var from = start
+        while report == nil || from < hub.head {
+            let to = Position.random(in: (from + 1)...max(hub.head, from + 1), using: &random)
+            let applied = try replica.apply(hub.batch(from: from, to: to))
+            if let swap = applied.swap { report = swap }
+            from = to
+        }
+        #expect(report?.unexplained == [], "seed \(seed)")
+        #expect(try replica.cursor().position == hub.head)
+        try replica.push(to: &hub)
+        try replica.pull(hub)
+        #expect(try replica.outbox().isEmpty, "seed \(seed)")
+        let reference = Reference(state: hub.state, hub: hub, now: hub.synced)
+        #expect(try reference.difference(to: replica) == nil, "seed \(seed)")
+        #expect(try replica.inspect(integrity: true).problems == [])
+    }
+
+    @Test func `differences that no entry explains are reported`() throws {
+        let folder = Folder()
+        var hub = filled(10)
+        hub.other(.read(items: [hub.items[0]], on: true, passive: false))
+        let replica = try folder.open()
+        try replica.connect(hub)
+        try replica.pull(hub)
+        try replica.connection.execute(
+            """
+            DELETE FROM item WHERE position = 5;
+            UPDATE item SET seen = 1 WHERE position = 6;
+            UPDATE register SET uid = uid + 1
+            """)
+        try replica.connect(hub, mode: .snapshot)
+        let report = try #require(try load(replica, &hub))
+        #expect(report.unexplainedCount == 3)
+        #expect(report.unexplained.count == 3)
+        #expect(report.unexplained.contains { $0.contains("5") })
+        let reference = Reference(state: hub.state, hub: hub, now: hub.synced)
+        #expect(try reference.difference(to: replica) == nil, "and mended")
+    }
+
+    @Test func `after a hub went back, acts that it lost arrive, as of what both had in common`() throws {
+        let folder = Folder()
+        var hub = filled(5)
+        let replica = try folder.open()
+        let id = try replica.replicaID()
+        try replica.connect(hub)
+        try replica.pull(hub)
+        try replica.enqueue(.seen(items: [hub.items[0]]))
+        try replica.push(to: &hub)
+        try replica.pull(hub)
+        let backup = hub
+        let lost = hub.publish("lost")
+        let kept = hub.items[1]
+        try replica.pull(hub)
+        let uid = try replica.enqueue(.read(items: [kept], on: true, passive: false))
+        try replica.push(to: &hub)
+        try replica.pull(hub)
+        #expect(try replica.outbox().isEmpty)
+        try replica.enqueue(.mark(.seen, upTo: 8))
+        _ = try replica.nextPush()
+
+        // The hub is restored, and goes on otherwise.
+        hub = backup
+        hub.now += 60_000
+        hub.publish("another")
+        let check = try replica.connect(hub, mode: .ahead)
+        #expect(check.fork == nil)
+        let report = try #require(try load(replica, &hub))
+        #expect(report.ahead)
+        #expect(report.common == 5)
+        #expect(try replica.item(lost) == nil)
+        #expect(try replica.item(kept)?.read == true, "the lost act shows again")
+        let push = try #require(try replica.nextPush())
+        #expect(push.mutations.map(\.n) == [2, 3])
+        #expect(push.mutations[0].uid == uid)
+        #expect(push.mutations.allSatisfy { $0.observed == 5 })
+        #expect(push.mutations[1].operation == .mark(.seen, upTo: 5))
+        for mutation in push.mutations { #expect(hub.process(mutation, by: id)?.code == .applied) }
+        try replica.pull(hub)
+        #expect(try replica.outbox().isEmpty)
+        let reference = Reference(state: hub.state, hub: hub, now: hub.synced)
+        #expect(try reference.difference(to: replica) == nil)
+    }
+
+    @Test func `acts made while a snapshot loads are as of the complete base`() throws {
+        let folder = Folder()
+        var hub = filled(12)
+        let replica = try folder.open()
+        try replica.connect(hub)
+        _ = try replica.apply(hub.batch(from: 0, to: 4))
+        try replica.connect(hub, mode: .snapshot)
+        _ = try load(replica, &hub) { (_) throws in
+            if try replica.outbox().isEmpty {
+                try replica.enqueue(.mark(.read, upTo: 12), observed: ViewPosition(position: 12, time: 0))
+            }
+        }
+        #expect(try replica.nextPush()?.mutations[0].observed == 4)
+    }
+}
