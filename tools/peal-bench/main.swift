@@ -13,12 +13,15 @@ do {
     case "fanout": try await FanoutBench.run(rest)
     case "memory": try await FanoutBench.memory(rest)
     case "fanout-client": try await FanoutClient.run(rest)
+    case "websocket-fanout": try await WebSocketFanout.run(rest)
+    case "websocket-memory": try await WebSocketFanout.memory(rest)
+    case "websocket-client": try await WebSocketFanout.client(rest)
     case "latency": try await LatencyBench.run(rest)
     case "hub": try HubProcess.serve()
     case "fold": try ReplicaBench.fold(rest)
     case "page": try ReplicaBench.page(rest)
     default:
-        print("usage: peal-bench fanout | memory | latency | fold | page")
+        print("usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | page")
         exit(2)
     }
     exit(0)
