@@ -1,4 +1,5 @@
 @preconcurrency import Dispatch
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -7,15 +8,22 @@
 
 /// Waits for SIGINT or SIGTERM, so that a long command ends cleanly.
 enum Signals {
-    /// Ends with the first of the two signals, or with the task.
-    static var interruption: AsyncStream<Void> {
+    /// A stream that gives a value for each of the two signals. When this returns, a signal is not lost: Dispatch registers its
+    /// handlers on a thread of its own, and one that comes before that ends the process as ever.
+    static func interruption() async -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         var sources: [any DispatchSourceSignal] = []
         for number in [SIGINT, SIGTERM] {
-            signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { continuation.yield(()) }
-            source.resume()
+            await withCheckedContinuation { registered in
+                source.setRegistrationHandler { registered.resume() }
+                source.resume()
+            }
+            #if !canImport(Glibc)
+                // Elsewhere Dispatch only watches; on Linux its handler takes the place of the default.
+                signal(number, SIG_IGN)
+            #endif
             sources.append(source)
         }
         let kept = sources
@@ -25,10 +33,11 @@ enum Signals {
 
     /// Runs `body` until it ends or a signal comes; nil for a signal.
     static func run<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R? {
-        try await withThrowingTaskGroup(of: R?.self) { group in
+        let signals = await interruption()
+        return try await withThrowingTaskGroup(of: R?.self) { group in
             group.addTask { try await body() }
             group.addTask {
-                for await _ in interruption { return nil }
+                for await _ in signals { return nil }
                 return nil
             }
             defer { group.cancelAll() }

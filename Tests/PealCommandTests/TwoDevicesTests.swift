@@ -134,4 +134,13 @@ struct TwoDevicesTests {
         #expect(finished.status == 4)
         #expect(finished.errors.contains("no project has this key"), "\(finished.errors)")
     }
+
+    @Test func `a hub that is stopped as soon as it says that it listens stops cleanly, each time`() throws {
+        let hub = try HubProcess()
+        for _ in 1...8 {
+            #expect(hub.stop() == 0)
+            try hub.start()
+        }
+        #expect(hub.stop(signal: SIGINT) == 0)
+    }
 }

@@ -47,6 +47,8 @@ enum HubCommand {
         configuration.requiresHMAC = arguments.has("require-hmac")
         configuration.log = { Output.note("peal hub: \($0)") }
         try check(configuration, arguments)
+        // Before anybody is told that the hub is there, so that a stop that follows at once is a clean one.
+        let interruption = await Signals.interruption()
         let hub: HubServer
         do {
             hub = try HubServer(configuration)
@@ -54,7 +56,7 @@ enum HubCommand {
             throw CommandError(code: .failure, message: "The hub does not start: \(error.message).")
         }
         announce(hub, configuration, json: arguments.has("json"))
-        for await _ in Signals.interruption { break }
+        for await _ in interruption { break }
         if !arguments.has("json") { Output.note("peal hub: stopping") }
         await Task.detached { hub.stop() }.value
         return .success
