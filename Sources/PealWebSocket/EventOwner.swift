@@ -12,6 +12,9 @@ class EventOwner {
         preconditionFailure("an owner takes events")
     }
 
+    /// The sockets are gone; no event comes any more.
+    func serviceEnded() {}
+
     /// What C keeps. It does not keep the owner alive: somebody else does, until the last event.
     var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 

@@ -58,6 +58,12 @@ final class ServerCore: EventOwner, @unchecked Sendable {
         service.letGo(self)
     }
 
+    /// A handler that holds its server is a cycle no longer.
+    override func serviceEnded() {
+        server = nil
+        handler = nil
+    }
+
     override func take(
         _ event: pws_event, of connection: OpaquePointer, code: UInt16, bytes: UnsafeRawBufferPointer
     ) -> Bool {

@@ -141,6 +141,7 @@ public final class WebSocketService: SerialExecutor {
             $0.late = true
         }
         pws_service_destroy(handle)
+        for owner in owners.values { owner.serviceEnded() }
         owners.removeAll()
         runLateJobs()
     }

@@ -157,6 +157,19 @@ struct ServiceTests {
         again.service.stop()
     }
 
+    @Test func `a handler that holds its server is let go when the service stops`() throws {
+        weak var gone: EchoServer?
+        weak var service: WebSocketService?
+        do {
+            let server = try EchoServer()
+            gone = server
+            service = server.service
+            server.service.stop()
+        }
+        #expect(gone == nil)
+        #expect(service == nil)
+    }
+
     @Test func `a client that nobody holds any more leaves`() async throws {
         let server = try EchoServer()
         defer { server.service.stop() }
