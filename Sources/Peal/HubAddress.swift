@@ -19,6 +19,32 @@ public struct HubAddress: Sendable, Equatable {
         self.url = url
     }
 
+    /// A session of our own, without a cache: no answer of a hub is to be cached.
+    private static let session: URLSession = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        return URLSession(configuration: configuration)
+    }()
+
+    /// The answer to a request, or an error at once when the task is cancelled.
+    ///
+    /// A cancelled request is left to end by itself (within its timeout), and its answer is dropped: on Linux, `URLSessionTask.cancel()`
+    /// traps or waits for ever when it meets the task's first or last step (swift-corelibs-foundation #3296, #5412).
+    private static func answer(to request: URLRequest) async throws -> (Data, URLResponse) {
+        let answers = AsyncThrowingStream<(Data, URLResponse), any Error> { continuation in
+            session.dataTask(with: request) { data, response, error in
+                if let data, let response {
+                    continuation.yield((data, response))
+                    continuation.finish()
+                } else {
+                    continuation.finish(throwing: error ?? URLError(.unknown))
+                }
+            }.resume()
+        }
+        for try await answer in answers { return answer }
+        throw CancellationError()
+    }
+
     /// Asks the hub where devices connect.
     ///
     /// - Throws: ``PealError``: `unreachable`, `notAHub`.
@@ -55,7 +81,7 @@ public struct HubAddress: Sendable, Equatable {
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         }
         do {
-            let (data, response) = try await URLSession.shared.data(for: request)
+            let (data, response) = try await Self.answer(to: request)
             return ((response as? HTTPURLResponse)?.statusCode ?? 0, Array(data))
         } catch {
             throw PealError(.unreachable, "the hub at \(url) cannot be reached: \(error.localizedDescription)")
