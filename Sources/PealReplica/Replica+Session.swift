@@ -131,7 +131,11 @@ extension Replica {
         session.awaitsSnapshot = welcome.mode != .resume
         session.settled = welcome.settled
         session.settlesAt = welcome.head
-        if welcome.mode == .resume { try Stage.clear(connection) }
+        if welcome.mode == .resume {
+            try Stage.clear(connection)
+            // So that a hub that is restored to before this contact is known for it, although nothing has been folded yet.
+            if state.cursor.epoch == nil { state.cursor.epoch = welcome.epoch }
+        }
         try resetRows(retryAt: nil)
         try settleWaiting(&state)
         if change.outbox { try refreshOverlay(&state, touched: true, newIDs: []) }

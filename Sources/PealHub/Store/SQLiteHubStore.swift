@@ -1,4 +1,4 @@
-import PealModel
+package import PealModel
 import PealSQLite
 
 /// The hub's store on one SQLite file: WAL, durable commits, one writer.
@@ -25,12 +25,12 @@ package final class SQLiteHubStore: HubStore {
     let publishQueries: PublishQueries
     let upkeepQueries: UpkeepQueries
     let deferred = DeferredIndex()
-    private let path: String
+    package let path: String
 
     /// Makes the chain (docs/sync.md section 2).
     var hasher = SHA256Hasher()
     /// The source of ids, nonces and sessions.
-    var random: any RandomNumberGenerator
+    package var random: any RandomNumberGenerator
     /// The seq of the next entry.
     var nextSeq: Int64 = 1
     /// `meta.indexed_seq`.
@@ -42,7 +42,7 @@ package final class SQLiteHubStore: HubStore {
     /// The next group commit writes what waits for `log` first.
     var wantsSettling = false
     /// A test's fault, called in a mutation's savepoint.
-    var fault: ((Mutation) throws(HubStoreError) -> Void)?
+    package var fault: ((Mutation) throws(HubStoreError) -> Void)?
 
     /// Opens or makes the file, brings it to this version, and indexes what a crash left unindexed. Blocking.
     ///

@@ -44,14 +44,25 @@ public struct DeviceSession: Equatable, Sendable {
 
     private var state = State.idle
     private var backoff: Backoff
+    private let windowEntries: Int
+    private let windowBytes: Int
     private var drainWindow: ClosedRange<Milliseconds>?
     /// A fork was found since the last healthy session.
     private var forked = false
 
     /// A session that has not started.
     ///
-    /// - Parameter seed: what its jitter comes from; random in production, fixed in a test.
-    public init(seed: UInt64) { backoff = Backoff(seed: seed) }
+    /// - Parameters:
+    ///   - seed: what its jitter comes from; random in production, fixed in a test.
+    ///   - windowEntries: what the hello says of entries that may be unacknowledged.
+    ///   - windowBytes: and of bytes.
+    public init(
+        seed: UInt64, windowEntries: Int64 = Int64(Limits.windowEntries), windowBytes: Int64 = Int64(Limits.windowBytes)
+    ) {
+        backoff = Backoff(seed: seed)
+        self.windowEntries = Int(windowEntries)
+        self.windowBytes = Int(windowBytes)
+    }
 
     /// Whether frames are being exchanged.
     public var isLive: Bool {
@@ -312,7 +323,7 @@ public struct DeviceSession: Equatable, Sendable {
     /// At half the window at once, before that after a delay.
     private mutating func returnCredit(_ live: inout Live) -> [Action] {
         let halfWindow =
-            live.unacknowledged * 2 >= Limits.windowEntries || live.unacknowledgedBytes * 2 >= Limits.windowBytes
+            live.unacknowledged * 2 >= windowEntries || live.unacknowledgedBytes * 2 >= windowBytes
         if halfWindow { return credit(&live) }
         defer { state = .live(live) }
         if live.gotScheduled { return [] }
