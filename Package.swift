@@ -61,6 +61,10 @@ let package = Package(
             dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
             path: "tools/peal-bench", swiftSettings: swiftSettings),
 
+        .target(
+            name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
+            swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
@@ -70,7 +74,8 @@ let package = Package(
             name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealHubTests", dependencies: ["PealHub", "PealModel", "PealSQLite", "PealWebSocket"],
+            name: "PealHubTests",
+            dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealSQLite", "PealWebSocket"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica"],
