@@ -69,6 +69,10 @@ let package = Package(
             name: "peal-sim", dependencies: ["Simulation", "PealModel"], path: "tools/peal-sim",
             swiftSettings: swiftSettings),
 
+        .target(
+            name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
+            swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
@@ -78,7 +82,8 @@ let package = Package(
             name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealHubTests", dependencies: ["PealHub", "PealModel", "PealSQLite", "PealWebSocket"],
+            name: "PealHubTests",
+            dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealSQLite", "PealWebSocket"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica"],

@@ -1,12 +1,13 @@
 import PealModel
 
 /// 128 random bits that name an inbox or a nonce outside the hub: 32 hexadecimal digits, stored as 16 bytes.
-enum PublicID {
+package enum PublicID {
     static func random(_ source: inout any RandomNumberGenerator) -> [UInt8] {
         bytes(high: source.next(), low: source.next())
     }
 
-    static func bytes(high: UInt64, low: UInt64) -> [UInt8] {
+    /// The 16 bytes of two halves.
+    package static func bytes(high: UInt64, low: UInt64) -> [UInt8] {
         [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> UInt64(56 - 8 * $0)) } }
     }
 

@@ -151,7 +151,7 @@ extension SQLiteHubStore {
 
 extension UserProfile {
     /// Takes what another says; its nil members leave what is here.
-    mutating func merge(_ other: UserProfile) {
+    package mutating func merge(_ other: UserProfile) {
         firstName = other.firstName ?? firstName
         lastName = other.lastName ?? lastName
         attributes = other.attributes ?? attributes

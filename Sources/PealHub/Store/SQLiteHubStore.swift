@@ -13,8 +13,6 @@ package final class SQLiteHubStore: HubStore {
     static let deferredLimit = 16_384
     /// Entries after which the watermark moves although little waits, so that opening stays quick.
     static let watermarkDistance: Int64 = 65_536
-    /// Matching inboxes above which a publish becomes a durable job: one commit stays under 20 ms.
-    static let wideFrom = 2_000
 
     let database: StoreDatabase
     let inboxes: InboxQueries
