@@ -63,7 +63,7 @@ let package = Package(
             dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
             path: "tools/peal-bench", swiftSettings: swiftSettings),
         .target(
-            name: "Simulation", dependencies: ["PealHub", "PealModel", "PealReplica"], path: "tools/Simulation",
+            name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica"], path: "tools/Simulation",
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "peal-sim", dependencies: ["Simulation", "PealModel"], path: "tools/peal-sim",

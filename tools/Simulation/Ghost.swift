@@ -58,8 +58,6 @@ final class Ghost {
 
     init(world: World) { self.world = world }
 
-    var heads: [Int64: Position] { inboxes.mapValues { Position($0.lines.count) } }
-
     // MARK: What happens
 
     func acted(_ uid: UInt64, _ operation: Operation, _ view: ViewPosition, _ device: SimDevice) {
@@ -103,21 +101,24 @@ final class Ghost {
 
     func published(_ name: String, _ count: Int) { matched.append((name, count)) }
 
-    /// The hub has lost what came after its backup; journals must bring the acts back, publishes are gone.
-    func restored(to heads: [Int64: Position]) {
-        matched = []
-        for key in inboxes.keys.sorted() {
-            guard let lines = inboxes[key]?.lines else { continue }
-            guard let head = heads[key] else {
-                // The hub has never heard of it; its key will be given to another.
-                inboxes[key] = nil
-                for (device, inbox) in inboxOfDevice where inbox == key { inboxOfDevice[device] = nil }
-                continue
-            }
-            let kept = Array(lines.prefix(Int(head)))
-            inboxes[key] = Inbox(states: [InboxState(device: self.isDevice(key))])
-            for line in kept { take(line, key) }
+    /// What the hub holds now, to be kept with its backup.
+    struct Memory {
+        var inboxes: [Int64: Inbox]
+        var matched: [(name: String, count: Int)]
+        var description: String {
+            inboxes.sorted { $0.key < $1.key }.map { "inbox \($0.key) at \($0.value.lines.count)" }
+                .joined(separator: ", ")
         }
+    }
+
+    var memory: Memory { Memory(inboxes: inboxes, matched: matched) }
+
+    /// The hub is what it was at a backup: journals must bring later acts back, later publishes are gone.
+    func restored(to memory: Memory) {
+        inboxes = memory.inboxes
+        matched = memory.matched
+        // An inbox that the hub has never heard of: its key will be given to another.
+        for (device, inbox) in inboxOfDevice where inboxes[inbox] == nil { inboxOfDevice[device] = nil }
         isRollingBack = true
     }
 
@@ -138,8 +139,12 @@ final class Ghost {
             if case .device = hello.inbox { isDevice = true }
             inboxes[key] = Inbox(states: [InboxState(device: isDevice)])
         }
-        if welcome.mode == .forked, !world.devices[link.device].mayFork {
+        guard welcome.mode == .forked else { return }
+        if !world.devices[link.device].mayFork, !world.hubWasRestored {
             world.fail("device \(link.device) was told to fork without a restore or a clone")
+        }
+        if chain(key, at: hello.cursor.position) != hello.cursor.chain, hello.cursor.epoch != nil {
+            world.fail("device \(link.device) was told to fork although its cursor proves that the hub went back")
         }
     }
 

@@ -172,7 +172,7 @@ extension MemoryReplica {
         var act = state.outbox.remove(at: index)
         act.n = n
         act.outcome = outcome
-        act.settled = options.clock.wall()
+        act.settled = state.synced
         state.journal.removeAll { $0.seq == act.seq }
         let place = state.journal.firstIndex { $0.seq > act.seq } ?? state.journal.endIndex
         state.journal.insert(act, at: place)

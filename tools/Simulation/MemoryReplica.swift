@@ -49,7 +49,7 @@ final class MemoryReplica: SimulatedReplica {
         var void: String?
         var quiet = false
         var outcome: Outcome?
-        /// When it was settled, by the device's clock; in the journal.
+        /// When it was settled, by the hub's clock; in the journal.
         var settled: Milliseconds = 0
     }
 
@@ -88,7 +88,7 @@ final class MemoryReplica: SimulatedReplica {
         if !planted(.attemptNotDurable) { state.attempt += 1 }
         session = SessionMemory()
         resetRows(retryAt: nil)
-        let oldest = options.clock.wall() - Limits.journalAge
+        let oldest = state.synced - Limits.journalAge
         state.journal.removeAll { $0.settled < oldest }
         var proof = proof
         proof.secret = state.secret ?? state.previousSecret

@@ -120,6 +120,9 @@ final class SimHub {
         if let old = admitted.replaced.flatMap({ sessions[$0] }), old != link.id, let other = links[old] {
             perform(other.session.denied(.replaced, "a newer session of this replica"), other)
         }
+        world.note(
+            "hub admits device \(link.device) on link \(link.id): \(admitted.welcome.mode), attempt \(hello.attempt), nonce \(admitted.welcome.nonce.prefix(4))"
+        )
         world.admitted(admitted.welcome, hello, link)
         if admitted.welcome.mode != .forked {
             link.inbox = admitted.inbox.row

@@ -1,5 +1,6 @@
 import Foundation
 import PealHub
+import PealHubMemory
 import PealModel
 import PealReplica
 
@@ -27,7 +28,9 @@ final class StoreFactory {
     }
 
     func hub(_ world: World) throws(HubStoreError) -> any SimulatedHubStore {
-        try SQLiteHubStore(path: path(), random: SimRandom(seed: world.random.next()))
+        isSQLite
+            ? try SQLiteHubStore(path: path(), random: SimRandom(seed: world.random.next()))
+            : MemoryHubStore(seed: world.random.next())
     }
 
     func replica(

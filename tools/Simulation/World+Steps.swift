@@ -275,15 +275,15 @@ extension World {
             case .backupHub:
                 guard isHubUp, backups.count < 3 else { return }
                 note("the hub is backed up")
-                backups.append((try hub.store.copy(seed: random.next()), ghost.heads, 0))
+                backups.append((try hub.store.copy(seed: random.next()), ghost.memory))
             case .restoreHub:
                 guard let backup = pick(backups, step.a) else { return }
                 note(
-                    "the hub is restored to \(backup.heads.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" })")
+                    "the hub is restored to \(backup.memory.description)")
                 if isHubUp { crashHub() }
                 try hub.replace(store: replant(backup.store.copy(seed: random.next())))
                 hubWasRestored = true
-                ghost.restored(to: backup.heads)
+                ghost.restored(to: backup.memory)
             case .backupDevice:
                 guard let device = pick(devices, step.a) else { return }
                 device.backup = try device.store.copied()
@@ -359,6 +359,7 @@ extension World {
             isBusy = false
             sweep()
             for link in links where link.isHubOpen && !link.up.isEmpty {
+                note("hub receives \(brief(link.up[0])) of device \(link.device) on link \(link.id)")
                 hub.receive(link)
                 isBusy = true
             }
@@ -366,7 +367,10 @@ extension World {
             hub.keepUp()
             hub.commit(50)
             for link in hub.openLinks where hub.write(link) { isBusy = true }
-            for device in devices where device.receive() { isBusy = true }
+            for device in devices {
+                if let frame = device.link?.down.first { note("device \(device.id) receives \(brief(frame))") }
+                if device.receive() { isBusy = true }
+            }
         }
         if turns >= 5_000 { fail("frames go on and on") }
     }
@@ -393,7 +397,8 @@ extension World {
 
     func brief(_ frame: UpFrame) -> String {
         switch frame {
-        case .hello(let hello): "hello(attempt \(hello.attempt), at \(hello.cursor.position))"
+        case .hello(let hello):
+            "hello(attempt \(hello.attempt), at \(hello.cursor.position), nonce \(hello.nonce.prefix(4)))"
         case .push(let mutations): "push(\(mutations.map { "\($0.n):\(Hex64.text($0.uid))" }.joined(separator: " ")))"
         case .got(let to): "got(\(to))"
         case .snapshot(let request): "snapshot(\(request.id.map(String.init) ?? "new"), after \(request.after ?? 0))"

@@ -21,7 +21,7 @@ final class World {
     var hubSkew: Milliseconds = 0
     var devices: [SimDevice] = []
     var ghost: Ghost!
-    var backups: [(store: any SimulatedHubStore, heads: [Int64: Position], acts: Int)] = []
+    var backups: [(store: any SimulatedHubStore, memory: Ghost.Memory)] = []
     var nextLink = 0
     /// Links whose device is gone, newest last: their frames can come again.
     var graves: [Link] = []
@@ -179,7 +179,7 @@ final class World {
         device.forks += 1
         note("device \(device.id) forked from \(old) to \(device.store.replicaID)")
         ghost.forked(device, from: old)
-        if !device.mayFork { fail("device \(device.id) forked without a restore or a clone") }
+        if !device.mayFork, !hubWasRestored { fail("device \(device.id) forked without a restore or a clone") }
     }
 
     func moved(_ device: SimDevice, from before: Cursor, swapped: Bool) {

@@ -294,6 +294,8 @@ public struct DeviceSession: Equatable, Sendable {
         var actions = [stall(live)]
         if swapped, live.snapshot {
             live.snapshot = false
+            // The swap may have offered the journal again (docs/sync.md section 7, ahead).
+            live.outboxWaits = true
             actions.append(.status(.live))
         }
         return actions + returnCredit(&live) + push(&live)
@@ -317,6 +319,7 @@ public struct DeviceSession: Equatable, Sendable {
             state = .live(live)
             return [.schedule(.stall, Self.stallDelay)]
         }
+        live.outboxWaits = true
         return [stall(live), .status(.live)] + push(&live)
     }
 
