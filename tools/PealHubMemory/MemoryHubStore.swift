@@ -21,6 +21,8 @@ package final class MemoryHubStore: HubStore {
     /// The number of the next entry.
     var nextSeq: Int64 = 1
     var hasher = SHA256Hasher()
+    /// Matching inboxes above which a publish becomes a durable job.
+    package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called before a mutation is processed.
     package var fault: ((Mutation) throws(HubStoreError) -> Void)?
 

@@ -123,11 +123,23 @@ extension Ghost {
         }
     }
 
+    /// `replace` is literal, and a name is what was said last.
+    private func checkInterests(_ act: Act, _ after: InboxState) {
+        switch act.effect {
+        case .interests(let names) where after.interests() != Set(names):
+            world.fail("a replacement of interests was not literal")
+        case .interest(let name, let on) where after.interests()?.contains(name) != on:
+            world.fail("interest \(name) is not \(on ? "on" : "off")")
+        default: break
+        }
+    }
+
     /// Deleted stays deleted, seen stays seen, read implies seen (invariant 8).
     func checkAfter(_ entry: Entry, _ key: Int64) {
         guard let inbox = inboxes[key], inbox.states.count > 1 else { return }
         let before = inbox.states[inbox.states.count - 2]
         let after = inbox.states[inbox.states.count - 1]
+        if case .act(let act) = entry.kind { checkInterests(act, after) }
         for (id, old) in before.items {
             guard let new = after.items[id] else {
                 world.fail("item \(old.position) is no more")

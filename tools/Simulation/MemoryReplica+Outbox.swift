@@ -76,7 +76,7 @@ extension MemoryReplica {
     var hasUnsent: Bool { state.outbox.contains { $0.state == .held || $0.state == .queued } }
 
     func nextPush(maximumCount: Int, maximumBytes: Int) throws(ReplicaError) -> Push? {
-        guard !session.awaitsSnapshot else { return nil }
+        guard !session.awaitsSnapshot || planted(.pushWhileLoading) else { return nil }
         var push = Push(mutations: [], suspect: false, last: 0)
         let known = Set(session.settled.map(\.uid))
         for index in state.outbox.indices {

@@ -19,9 +19,17 @@ extension MemoryReplica {
 
     func dead() throws(ReplicaError) -> [UInt64] { state.outbox.filter { $0.state == .dead }.map(\.uid) }
 
-    func reopened() throws(ReplicaError) -> any SimulatedReplica { MemoryReplica(state: state, options: options) }
+    func reopened() throws(ReplicaError) -> any SimulatedReplica {
+        if let base = file.baseOnCrash { state.base = base }
+        file.baseOnCrash = nil
+        return MemoryReplica(file: file, options: options)
+    }
 
-    func copied() throws(ReplicaError) -> any SimulatedReplica { MemoryReplica(state: state, options: options) }
+    func another() throws(ReplicaError) -> any SimulatedReplica { MemoryReplica(file: file, options: options) }
+
+    func copied() throws(ReplicaError) -> any SimulatedReplica {
+        MemoryReplica(file: File(state), options: options)
+    }
 
     func difference(from other: InboxState) throws(ReplicaError) -> String? {
         let theirs = other.items.filter { !$0.value.deleted }

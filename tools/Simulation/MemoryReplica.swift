@@ -60,7 +60,20 @@ final class MemoryReplica: SimulatedReplica {
         var settlesAt: Position = 0
     }
 
-    var state: State
+    /// The file: what several processes share.
+    final class File {
+        var state: State
+        /// A planted fault: the data that a crash leaves under a cursor that has moved.
+        var baseOnCrash: MemoryBase?
+
+        init(_ state: State) { self.state = state }
+    }
+
+    let file: File
+    var state: State {
+        get { file.state }
+        _modify { yield &file.state }
+    }
     let options: ReplicaOptions
     var session = SessionMemory()
 
@@ -69,14 +82,15 @@ final class MemoryReplica: SimulatedReplica {
         self.options = options
         var isDevice = false
         if case .device = identity { isDevice = true }
-        state = State(
-            identity: identity, project: project,
-            replica: ReplicaID(high: options.random(), low: options.random()), base: MemoryBase(device: isDevice))
+        file = File(
+            State(
+                identity: identity, project: project,
+                replica: ReplicaID(high: options.random(), low: options.random()), base: MemoryBase(device: isDevice)))
     }
 
-    /// The process starts again on what is durable; or another file takes its place.
-    init(state: State, options: ReplicaOptions) {
-        self.state = state
+    /// A process opens the file: another one, or the same again.
+    init(file: File, options: ReplicaOptions) {
+        self.file = file
         self.options = options
     }
 
@@ -141,6 +155,7 @@ final class MemoryReplica: SimulatedReplica {
     }
 
     private func forkReason(_ welcome: Welcome) -> WelcomeCheck.ForkReason? {
+        if planted(.noForkCheck) { return nil }
         if welcome.mode == .forked { return .mode }
         guard welcome.mode != .ahead, welcome.lastN > 0 else { return nil }
         if welcome.lastN >= state.nextN { return .numberAhead }
@@ -207,10 +222,11 @@ final class MemoryReplica: SimulatedReplica {
         if state.stage != nil { return applyToStage(batch) }
         let cursor = state.cursor.position
         guard !session.awaitsSnapshot, batch.to > cursor else { return result(.ignored) }
-        guard batch.from <= cursor else { return result(.gap) }
-        let new = batch.entries.dropFirst(Int(cursor - batch.from))
+        guard batch.from <= cursor || planted(.gapAccepted) else { return result(.gap) }
+        let new = batch.entries.dropFirst(max(Int(cursor - batch.from), 0))
         var found = Found()
-        fold(new, first: cursor + 1, &found)
+        if planted(.cursorBeforeData) { file.baseOnCrash = state.base }
+        fold(new, first: batch.to - Position(new.count) + 1, &found)
         state.cursor = Cursor(epoch: session.epoch ?? state.cursor.epoch, position: batch.to, chain: batch.chain)
         var applied = result(finish(found) ? .foreign : .folded)
         applied.entries = new.count

@@ -48,7 +48,7 @@ struct Schedule: Sendable {
         var shape = Shape()
         shape.users = random.once(in: 5) ? 2 : 1
         shape.devicesPerUser = 1 + random.below(3)
-        shape.interestDevices = random.below(3)
+        shape.interestDevices = random.once(in: 4) ? 4 : random.below(3)
         shape.trueClocks = !random.once(in: 3)
         shape.windowEntries = [1, 2, 4, 8, 64][random.below(5)]
         shape.pageRows = 1 + random.below(5)

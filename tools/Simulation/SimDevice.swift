@@ -17,6 +17,8 @@ protocol SimulatedReplica: ReplicaStore {
     func dead() throws(ReplicaError) -> [UInt64]
     /// The process starts again on what is durable.
     func reopened() throws(ReplicaError) -> any SimulatedReplica
+    /// Another process on the same file.
+    func another() throws(ReplicaError) -> any SimulatedReplica
     /// A copy of what is durable, as a backup or a clone.
     func copied() throws(ReplicaError) -> any SimulatedReplica
     /// Base against a fold of the log through the cursor; nil where they agree.

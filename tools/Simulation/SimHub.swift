@@ -176,6 +176,13 @@ final class SimHub {
     /// The transaction fails: nothing of it happened.
     func failCommit(_ count: Int) {
         let taken = take(count)
+        if planted(.answersBeforeCommit) {
+            try? store.begin()
+            let done = taken.compactMap { try? $0.run(store).done }
+            done.forEach { $0() }
+            store.rollback()
+            return
+        }
         for job in taken { job.refuse(HubStoreError(.io, "a planned failure")) }
     }
 
@@ -307,6 +314,8 @@ final class SimHub {
 protocol SimulatedHubStore: HubStore {
     /// Called in each mutation's savepoint; throws to make it fail.
     var fault: ((Mutation) throws(HubStoreError) -> Void)? { get set }
+    /// Matching inboxes above which a publish becomes a durable job.
+    var wideFrom: Int { get set }
     /// Another store on what is durable now.
     func copy(seed: UInt64) throws(HubStoreError) -> any SimulatedHubStore
 }

@@ -36,7 +36,8 @@ extension World {
         case .apiAct: if isHubUp { apiAct(step) }
         case .online: pick(devices.filter { !$0.isOnline }, step.a)?.goOnline()
         case .offline: pick(devices.filter { $0.isOnline && step.b % 3 == 0 }, step.a)?.goOffline()
-        case .undo, .deadLetter, .otherProcess: secondThoughts(step)
+        case .undo, .deadLetter: secondThoughts(step)
+        case .otherProcess: if let device = pick(devices, step.a) { otherProcess(device, step.b) }
         case .remove: if isHubUp { remove(step) }
         default: performFault(step)
         }
@@ -69,7 +70,7 @@ extension World {
         case .trim: if isHubUp { trim() }
         case .poison:
             guard let uid = ghost.someUnsent(step.a) else { return }
-            poisoned[uid] = step.b & 1 == 0 ? 1 : 99
+            poisoned[uid] = step.b & 1 == 0 ? 1 : 1_000_000
         case .reboot:
             guard let device = pick(devices, step.a) else { return }
             note("device \(device.id) reboots")
@@ -93,7 +94,7 @@ extension World {
         }
     }
 
-    private func act(_ device: SimDevice, _ bits: UInt32) {
+    private func act(_ device: SimDevice, _ bits: UInt32, tells: Bool = true) {
         if device.sight == nil { look(device) }
         guard let sight = device.sight else { return }
         guard let operation = operation(sight, device.identity, bits) else { return }
@@ -105,7 +106,7 @@ extension World {
                 "device \(device.id) \(operation) seen \(sight.view.position) uid \(Hex64.text(uid))\(hold > 0 ? " held" : "")"
             )
             ghost.acted(uid, operation, sight.view, device)
-            device.drive { $0.outboxChanged() }
+            if tells { device.drive { $0.outboxChanged() } }
         } catch {
             fail("device \(device.id): an act was refused: \(error)")
         }
@@ -154,6 +155,32 @@ extension World {
             }
         } catch {
             fail("device \(device.id): \(error)")
+        }
+    }
+
+    /// Another process of the device, without the lease: it looks, acts, and pokes the owner. Or the owner has died, and it takes over.
+    private func otherProcess(_ device: SimDevice, _ bits: UInt32) {
+        do throws(ReplicaError) {
+            if bits & 7 == 0 {
+                note("device \(device.id): another process takes over")
+                return device.restart()
+            }
+            let owner = device.store
+            let other = try owner.another()
+            device.store = other
+            look(device)
+            act(device, bits >> 3, tells: false)
+            device.store = owner
+            device.sight = nil
+            device.drive { $0.outboxChanged() }
+            guard planted(.secondProcessSends), devices.count < 6 else { return }
+            let second = SimDevice(
+                id: devices.count, identity: device.identity, world: self, store: other, clock: device.clock)
+            devices.append(second)
+            ghost.cloned(device, as: second)
+            second.goOnline()
+        } catch {
+            fail("device \(device.id): another process cannot open it: \(error)")
         }
     }
 
@@ -237,6 +264,13 @@ extension World {
     /// A whole session's frames arrive once more, on a connection that nobody reads.
     private func replay(_ step: Step) {
         guard isHubUp, let grave = pick(graves, step.a) else { return }
+        if step.b & 3 == 0, let frame = pick(grave.down, step.b >> 2),
+            let device = devices.first(where: { $0.id == grave.device }), device.link != nil
+        {
+            note("device \(device.id) receives \(brief(frame)) of link \(grave.id), which is over")
+            return device.drive { $0.received(frame, bytes: 100) }
+        }
+        guard !grave.sent.isEmpty else { return }
         note("the frames of link \(grave.id) of device \(grave.device) come again")
         let link = Link(id: nextLink, device: grave.device, opened: hubNow)
         nextLink += 1
@@ -258,15 +292,10 @@ extension World {
         hub.crash()
         isHubUp = false
         do throws(HubStoreError) {
-            try hub.replace(store: replant(hub.store.copy(seed: random.next())))
+            try hub.replace(store: plant(hub.store.copy(seed: random.next())))
         } catch {
             fail("the hub does not start again: \(error)")
         }
-    }
-
-    private func replant(_ store: any SimulatedHubStore) -> any SimulatedHubStore {
-        store.fault = hub.store.fault
-        return store
     }
 
     private func restore(_ step: Step) {
@@ -281,7 +310,7 @@ extension World {
                 note(
                     "the hub is restored to \(backup.memory.description)")
                 if isHubUp { crashHub() }
-                try hub.replace(store: replant(backup.store.copy(seed: random.next())))
+                try hub.replace(store: plant(backup.store.copy(seed: random.next())))
                 hubWasRestored = true
                 ghost.restored(to: backup.memory)
             case .backupDevice:
@@ -334,7 +363,7 @@ extension World {
         note("the faults stop")
         isHubUp = true
         hub.isBusy = false
-        poisoned = [:]
+        for (uid, left) in poisoned where left < 10 { poisoned[uid] = 0 }
         for link in links where link.isCut {
             if link.isHubOpen { hub.leave(link) }
             link.down = []

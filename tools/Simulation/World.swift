@@ -63,7 +63,8 @@ final class World {
         for _ in 0..<schedule.shape.interestDevices { addDevice(.device(id: nil)) }
     }
 
-    private func plant(_ store: any SimulatedHubStore) -> any SimulatedHubStore {
+    func plant(_ store: any SimulatedHubStore) -> any SimulatedHubStore {
+        store.wideFrom = schedule.shape.wideFrom
         store.fault = { [unowned self] (mutation) throws(HubStoreError) in
             guard let left = poisoned[mutation.uid], left > 0 else { return }
             poisoned[mutation.uid] = left - 1

@@ -39,6 +39,8 @@ package final class SQLiteHubStore: HubStore {
     var hasSettled = false
     /// The next group commit writes what waits for `log` first.
     var wantsSettling = false
+    /// Matching inboxes above which a publish becomes a durable job.
+    package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called in a mutation's savepoint.
     package var fault: ((Mutation) throws(HubStoreError) -> Void)?
 

@@ -64,6 +64,7 @@ public struct Admission: Equatable, Sendable {
         }
         let isOwn = nonce == known.current || nonce == known.issued || planted(.noNonceCheck)
         // Without an epoch it has had no welcome yet, or its welcome was lost; else it is a copy from before its first.
+        if planted(.noForkCheck) { return cursor.epoch == nil ? first(log) : follow(cursor, log, chain) }
         guard cursor.epoch != nil else { return isOwn ? first(log) : .forked }
         if planted(.nonceBeforeChain), !isOwn { return .forked }
         let mode = follow(cursor, log, chain)

@@ -3,14 +3,15 @@
 @usableFromInline
 package enum PlantedBug: String, CaseIterable, Sendable {
     // The rules.
-    case noExcept, markToHead, sinceForgedByMark, sameValueIgnored, deletedRevived, optOutByTime, exceptIgnoresStanding
+    case noExcept, markToHead, sinceForgedByMark, sameValueIgnored, deletedRevived, exceptIgnoresStanding, interestsMerged
+    case laterAlwaysWins
     // Admission.
     case noChain, nonceBeforeChain, noAttemptCheck, noNonceCheck
     // The hub's session and store.
-    case noDedupe, noUIDDedupe, trimmingOvertakes, poisonBlocks, noFencing, tailFromLastPage, fanOutTwice, unboundedCredit
-    case answersBeforeCommit
+    case noDedupe, noUIDDedupe, trimmingOvertakes, poisonBlocks, noFencing, tailFromLastPage, fanOutTwice, fanOutForgets
+    case unboundedCredit, answersBeforeCommit
     // The replica's session.
-    case noSessionCheck, gapAccepted, backoffNeverGrows, pushWhileLoading
+    case noSessionCheck, gapAccepted, pushWhileLoading, journalWaitsAfterSwap
     // The replica's store.
     case nonceNotDurable, attemptNotDurable, noForkCheck, removedAtSend, snapshotAcknowledgesByNumber, swapTooEarly
     case lostTimelineKept, heldActOvertaken, settledAtOnce, partialShownAsWhole, journalPruned, forkForgetsJournal

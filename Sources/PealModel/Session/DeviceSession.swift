@@ -264,13 +264,13 @@ public struct DeviceSession: Equatable, Sendable {
     }
 
     private mutating func batchCame(_ batch: Batch, bytes: Int, _ live: inout Live) -> [Action] {
-        guard batch.session == live.session else { return [] }
+        guard batch.session == live.session || planted(.noSessionCheck) else { return [] }
         live.head = max(live.head, batch.to)
         live.unacknowledged += batch.entries.count
         live.unacknowledgedBytes += bytes
         live.received = max(live.received, batch.to)
         state = .live(live)
-        if batch.from > live.position { return close(.gap, "a gap in the log") }
+        if batch.from > live.position, !planted(.gapAccepted) { return close(.gap, "a gap in the log") }
         if batch.to > live.position { return [.apply(batch)] }
         // Folded already (a staged snapshot that goes on). It must be credited, or a hub that repeats more than a window
         // would wait for ever.
@@ -295,7 +295,7 @@ public struct DeviceSession: Equatable, Sendable {
         if swapped, live.snapshot {
             live.snapshot = false
             // The swap may have offered the journal again (docs/sync.md section 7, ahead).
-            live.outboxWaits = true
+            live.outboxWaits = live.outboxWaits || !planted(.journalWaitsAfterSwap)
             actions.append(.status(.live))
         }
         return actions + returnCredit(&live) + push(&live)
@@ -319,7 +319,7 @@ public struct DeviceSession: Equatable, Sendable {
             state = .live(live)
             return [.schedule(.stall, Self.stallDelay)]
         }
-        live.outboxWaits = true
+        live.outboxWaits = live.outboxWaits || !planted(.journalWaitsAfterSwap)
         return [stall(live), .status(.live)] + push(&live)
     }
 
@@ -353,7 +353,7 @@ public struct DeviceSession: Equatable, Sendable {
 
     private mutating func push(_ live: inout Live) -> [Action] {
         defer { state = .live(live) }
-        guard live.outboxWaits, live.inFlight == nil, !live.snapshot, !live.busy else { return [] }
+        guard live.outboxWaits, live.inFlight == nil, !live.snapshot || planted(.pushWhileLoading), !live.busy else { return [] }
         live.outboxWaits = false
         live.inFlight = .max
         return [.push]
