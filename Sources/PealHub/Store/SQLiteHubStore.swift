@@ -1,4 +1,4 @@
-import PealModel
+package import PealModel
 import PealSQLite
 
 /// The hub's store on one SQLite file: WAL, durable commits, one writer.
@@ -22,6 +22,7 @@ package final class SQLiteHubStore: HubStore {
     let sessionQueries: SessionQueries
     let publishQueries: PublishQueries
     let upkeepQueries: UpkeepQueries
+    let trimQueries: TrimQueries
     let deferred = DeferredIndex()
     private let path: String
 
@@ -39,6 +40,10 @@ package final class SQLiteHubStore: HubStore {
     var hasSettled = false
     /// The next group commit writes what waits for `log` first.
     var wantsSettling = false
+    /// When entries are trimmed.
+    let retention: Retention
+    /// How far trimming has come.
+    var trimRound = TrimRound()
     /// A test's fault, called in a mutation's savepoint.
     var fault: ((Mutation) throws(HubStoreError) -> Void)?
 
@@ -46,12 +51,15 @@ package final class SQLiteHubStore: HubStore {
     ///
     /// - Parameters:
     ///   - path: of the file; made with mode 0600.
+    ///   - retention: how long the logs are kept.
     ///   - random: must be fit for secrets, but in tests.
     /// - Throws: `busy`, `full`, `io`, `corrupt` (also a newer version, or a file that is not a hub's).
     package init(
-        path: String, random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+        path: String, retention: Retention = Retention(),
+        random: any RandomNumberGenerator = SystemRandomNumberGenerator()
     ) throws(HubStoreError) {
         self.path = path
+        self.retention = retention
         self.random = random
         var options = Connection.Options()
         options.cacheKiB = 64 * 1_024
@@ -68,6 +76,7 @@ package final class SQLiteHubStore: HubStore {
         sessionQueries = try SessionQueries(database)
         publishQueries = try PublishQueries(database)
         upkeepQueries = try UpkeepQueries(database)
+        trimQueries = try TrimQueries(database)
         try recoverIndex()
     }
 
