@@ -9,6 +9,12 @@ public struct WelcomeCheck: Equatable, Sendable {
     /// Whether acts wait to be sent.
     public var outbox: Bool
 
+    package init(fork: ForkReason?, position: Position, outbox: Bool) {
+        self.fork = fork
+        self.position = position
+        self.outbox = outbox
+    }
+
     /// What shows that another copy of this replica lives (docs/sync.md section 7).
     public enum ForkReason: String, Sendable {
         /// The hub judged so.
@@ -48,6 +54,18 @@ public struct Applied: Equatable, Sendable {
     public var swap: SwapReport?
     /// Positions of entries that could not be decoded and were set aside.
     public var quarantined: [Position]
+
+    package init(
+        verdict: Verdict, position: Position, entries: Int, settledThrough: Int64, swap: SwapReport?,
+        quarantined: [Position]
+    ) {
+        self.verdict = verdict
+        self.position = position
+        self.entries = entries
+        self.settledThrough = settledThrough
+        self.swap = swap
+        self.quarantined = quarantined
+    }
 }
 
 /// What a snapshot page did.
@@ -62,6 +80,14 @@ public struct Staged: Equatable, Sendable {
     public var settledThrough: Int64
     /// What the swap found, where the stage took the place of the base with this page.
     public var swap: SwapReport?
+
+    package init(position: Position, rows: Int64, last: Bool, settledThrough: Int64, swap: SwapReport?) {
+        self.position = position
+        self.rows = rows
+        self.last = last
+        self.settledThrough = settledThrough
+        self.swap = swap
+    }
 }
 
 /// What old and new base differed in when a snapshot was swapped in.
@@ -79,6 +105,17 @@ public struct SwapReport: Equatable, Sendable {
     public var unexplained: [String]
     /// How many there were.
     public var unexplainedCount: Int64
+
+    package init(
+        before: Int64, after: Int64, ahead: Bool, common: Position?, unexplained: [String], unexplainedCount: Int64
+    ) {
+        self.before = before
+        self.after = after
+        self.ahead = ahead
+        self.common = common
+        self.unexplained = unexplained
+        self.unexplainedCount = unexplainedCount
+    }
 }
 
 /// Mutations to send in one frame.
@@ -89,6 +126,12 @@ public struct Push: Equatable, Sendable {
     public var suspect: Bool
     /// The highest number.
     public var last: Int64
+
+    package init(mutations: [Mutation], suspect: Bool, last: Int64) {
+        self.mutations = mutations
+        self.suspect = suspect
+        self.last = last
+    }
 }
 
 /// What a commit changed; delivered after it, on the replica's executor.

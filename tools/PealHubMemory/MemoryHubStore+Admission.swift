@@ -14,7 +14,7 @@ extension MemoryHubStore {
         switch try caller(of: hello, project: project, now: now) {
         case .refused(let why): return .refused(why)
         case .inbox(let inbox, let known, let mustFork):
-            if let known, hello.attempt <= replica(known).attempt {
+            if let known, hello.attempt <= replica(known).attempt, !planted(.noAttemptCheck) {
                 return .attemptTooLow(last: replica(known).attempt)
             }
             let mode = mustFork ? .forked : judge(hello, in: inbox, known: known)

@@ -41,7 +41,7 @@ extension MemoryHubStore {
 
     private func isWide(_ request: PublishRequest, _ count: Int) -> Bool {
         // Recipients alone never are: the surface limits them.
-        count > HubStoreLimits.wideFrom && !request.interests.isEmpty
+        count > wideFrom && !request.interests.isEmpty
     }
 
     private func append(
@@ -69,8 +69,10 @@ extension MemoryHubStore {
             state.publishes[index].value.firstSeq = row.firstSeq == 0 ? firstSeq : row.firstSeq
             state.publishes[index].value.lastSeq = nextSeq - 1
         }
-        state.publishes[index].value.targets.removeFirst(chunk.count)
-        if chunk.count < limit { state.publishes[index].value.pending = nil }
+        if planted(.fanOutTwice), chunk.count == limit { state.publishes[index].value.targets = row.targets.dropFirst() } else {
+            state.publishes[index].value.targets.removeFirst(chunk.count)
+        }
+        if chunk.count < limit || planted(.fanOutForgets) { state.publishes[index].value.pending = nil }
         return appended
     }
 

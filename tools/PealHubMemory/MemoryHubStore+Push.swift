@@ -5,13 +5,13 @@ extension MemoryHubStore {
     package func push(
         _ mutations: [Mutation], from replica: ReplicaKey, session: UInt64, now: Milliseconds
     ) throws(HubStoreError) -> PushResult {
-        guard let row = row(replica), state.replicas[row].session == session,
+        guard let row = row(replica), state.replicas[row].session == session || planted(.noFencing),
             !state[state.replicas[row].inbox].kind.isDeleted
         else { return PushResult(stop: .fenced) }
         var result = PushResult()
         for mutation in mutations {
             let lastN = state.replicas[row].lastN
-            if mutation.n <= lastN {
+            if mutation.n <= lastN, !planted(.noDedupe) {
                 guard let settled = settled(mutation, of: state.replicas[row]) else {
                     result.stop = .forked
                     return result
@@ -19,7 +19,7 @@ extension MemoryHubStore {
                 result.settled.append(settled)
                 continue
             }
-            guard mutation.n == lastN + 1 else {
+            guard mutation.n == lastN + 1 || planted(.noDedupe) else {
                 result.stop = .gap(expected: lastN + 1)
                 return result
             }
@@ -48,7 +48,7 @@ extension MemoryHubStore {
         let act: Act
         do {
             try fault?(mutation)
-            if state[inbox].known(mutation.uid) != nil {
+            if state[inbox].known(mutation.uid) != nil, !planted(.noUIDDedupe) {
                 act = Act(author: author, n: mutation.n, uid: mutation.uid, itime: now, outcome: .duplicate)
             } else {
                 act = resolve(mutation, by: author, in: inbox, now: now)
@@ -56,7 +56,7 @@ extension MemoryHubStore {
         } catch {
             if error.abortsCommit { throw error }
             state.replicas[row].failures += 1
-            guard state.replicas[row].failures >= HubStoreLimits.poisonFrom else { return nil }
+            guard state.replicas[row].failures >= HubStoreLimits.poisonFrom, !planted(.poisonBlocks) else { return nil }
             act = .poison(mutation, by: author, now: now)
         }
         let appended = append(act, to: inbox, now: now)

@@ -11,7 +11,9 @@ extension MemoryHubStore {
     ) throws(HubStoreError) -> (user: UserRecord, isNew: Bool) {
         let identity = try identity.normalized()
         guard var user = try user(identity, in: project) else {
-            let inbox = createInbox(isDevice: false, in: project)
+            let name = PublicID.text(PublicID.user(identity, seed: state.projects[Int(project.row) - 1].seed))
+            let publicID = ReplicaID(name).flatMap { state.inboxByPublic[$0] == nil ? $0 : nil }
+            let inbox = createInbox(isDevice: false, publicID: publicID, in: project)
             let user = UserRecord(
                 key: UserKey(row: Int64(state.users.count) + 1), inbox: inbox, inboxID: state[inbox].id,
                 identity: identity, profile: profile, created: now)

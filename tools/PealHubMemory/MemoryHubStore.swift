@@ -23,6 +23,8 @@ package final class MemoryHubStore: HubStore {
     var hasher = SHA256Hasher()
     let retention: Retention
     var trimRound = TrimRound()
+    /// Matching inboxes above which a publish becomes a durable job.
+    package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called before a mutation is processed.
     package var fault: ((Mutation) throws(HubStoreError) -> Void)?
 

@@ -89,7 +89,7 @@ extension SQLiteHubStore {
     /// Never 0, which is free to mean none.
     private func freshSession() -> UInt64 { max(random.next(), 1) }
 
-    private func seed(of project: ProjectKey) throws(HubStoreError) -> [UInt8] {
+    func seed(of project: ProjectKey) throws(HubStoreError) -> [UInt8] {
         guard let seed = try sessionQueries.seed.first(project.row, read: { $0.blob(0) }) else {
             throw HubStoreError(.notFound, "no such project")
         }

@@ -46,12 +46,12 @@ extension SQLiteHubStore {
         var seen = Set(recipients.map(\.inbox))
         let single = request.interests.count == 1
         for name in Set(request.interests).sorted() {
-            let rows = try publishQueries.matching.all(request.project.row, name, HubStoreLimits.wideFrom + 1) { row in
+            let rows = try publishQueries.matching.all(request.project.row, name, wideFrom + 1) { row in
                 LogTail(inbox: InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2))
             }
             // A user's inbox has no interests, so one interest alone cannot match an inbox twice.
             tails += single ? rows : rows.filter { seen.insert($0.inbox).inserted }
-            guard rows.count <= HubStoreLimits.wideFrom, tails.count <= HubStoreLimits.wideFrom else { return nil }
+            guard rows.count <= wideFrom, tails.count <= wideFrom else { return nil }
         }
         tails.sort { $0.inbox < $1.inbox }
         return tails

@@ -24,12 +24,12 @@ package final class SQLiteHubStore: HubStore {
     let upkeepQueries: UpkeepQueries
     let trimQueries: TrimQueries
     let deferred = DeferredIndex()
-    private let path: String
+    package let path: String
 
     /// Makes the chain (docs/sync.md section 2).
     var hasher = SHA256Hasher()
     /// The source of ids, nonces and sessions.
-    var random: any RandomNumberGenerator
+    package var random: any RandomNumberGenerator
     /// The seq of the next entry.
     var nextSeq: Int64 = 1
     /// `meta.indexed_seq`.
@@ -44,8 +44,10 @@ package final class SQLiteHubStore: HubStore {
     let retention: Retention
     /// How far trimming has come.
     var trimRound = TrimRound()
+    /// Matching inboxes above which a publish becomes a durable job.
+    package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called in a mutation's savepoint.
-    var fault: ((Mutation) throws(HubStoreError) -> Void)?
+    package var fault: ((Mutation) throws(HubStoreError) -> Void)?
 
     /// Opens or makes the file, brings it to this version, and indexes what a crash left unindexed. Blocking.
     ///
