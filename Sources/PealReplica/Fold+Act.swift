@@ -10,11 +10,12 @@ extension Fold {
         }
         switch act.effect {
         case .none: break
-        case .read(let items, let on, let passive, let unseen):
+        case .read(let items, let on, let passive, let unseen, let alsoSeen):
             let unseen = Set(unseen)
             for id in items {
                 try setRead(id, on: on, seen: on || !unseen.contains(id), passive: passive, act, at: position)
             }
+            for id in alsoSeen { try setSeen(id, at: position) }
         case .seen(let items): for id in items { try setSeen(id, at: position) }
         case .archive(let items, let on): for id in items { try setArchived(id, on: on, act, at: position) }
         case .delete(let items): try delete(items, at: position)
@@ -26,6 +27,7 @@ extension Fold {
             try connection.execute("UPDATE interest SET base = 0")
             for name in names { try setInterest(name, on: true) }
             found.interests = true
+        case .preference, .fact, .token, .user, .end: break
         }
     }
 

@@ -83,6 +83,7 @@ struct Fold {
             try finishInsert(insert, entry, at: position)
         case .removed(let items, _): try delete(items, at: position)
         case .act(let act): try fold(act, at: position)
+        case .catalogue: break
         case .unknown: try keep(entry, at: position, reason: nil)  // Folded after an upgrade.
         }
     }

@@ -24,7 +24,7 @@ final class Overlay {
 
     private let connection: Connection
     private let author: Author
-    private let isDevice: Bool
+    let isDevice: Bool
     var key: Key
     private(set) var head: Position
     private(set) var marks: Marks
@@ -86,7 +86,7 @@ final class Overlay {
             touchesInterests = true
         default: break
         }
-        let act = try Resolver.resolve(mutation, by: author, in: self, now: now)
+        let act = try Resolver.resolve(mutation, by: author, in: self, now: now, isProven: true)
         head += 1
         fold(act)
         if case .mark = mutation.operation {
@@ -103,17 +103,18 @@ final class Overlay {
         }
         switch act.effect {
         case .none: break
-        case .read(let ids, let on, let passive, let unseen):
+        case .read(let ids, let on, let passive, let unseen, let alsoSeen):
             let unseen = Set(unseen)
             for id in ids {
                 items[id]?.read = register(on, passive: passive)
                 if on || !unseen.contains(id) { items[id]?.seen = true }
             }
+            for id in alsoSeen { items[id]?.seen = true }
         case .seen(let ids): for id in ids { items[id]?.seen = true }
         case .archive(let ids, let on): for id in ids { items[id]?.archived = register(on) }
         case .delete(let ids): for id in ids { items[id]?.deleted = true }
         case .mark(let kind, let upTo, let except):
-            marks.add(kind, Mark(upTo: upTo, version: head))
+            marks.add(kind, Mark(upTo: upTo, version: head, author: author))
             reach(kind, upTo)
             for id in except {
                 if kind == .read { items[id]?.read?.rank = head }
@@ -125,6 +126,8 @@ final class Overlay {
         case .interests(let all):
             touchesInterests = true
             names = Set(all)
+        case .preference, .fact, .token, .user: break
+        case .end: names = []
         }
     }
 
@@ -315,6 +318,14 @@ extension Overlay: InboxView {
             return (id, register)
         }.sorted { $0.id < $1.id }
     }
+
+    func cell(_ key: PreferenceKey) throws(SQLiteError) -> PreferenceCell? { nil }
+
+    func cellCount() throws(SQLiteError) -> Int { 0 }
+
+    func catalogue() throws(SQLiteError) -> Catalogue? { nil }
+
+    func hasFact(_ event: String, of item: ItemID) throws(SQLiteError) -> Bool { false }
 
     func interests() throws(SQLiteError) -> Set<String>? {
         guard isDevice else { return nil }

@@ -17,16 +17,16 @@ actor Hub {
     nonisolated let service: WebSocketService
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
 
-    private let clock: @Sendable () -> Milliseconds
-    private let log: @Sendable (String) -> Void
+    let clock: @Sendable () -> Milliseconds
+    let log: @Sendable (String) -> Void
     private var server: WebSocketServer?
-    private var committer: Committer?
+    var committer: Committer?
     private var logReader: LogReader?
     private var connections: [ConnectionID: HubConnection] = [:]
     private var sessions: [UInt64: ConnectionID] = [:]
-    private var inboxes: [InboxKey: LiveInbox] = [:]
+    var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
-    private var fanningOut = false
+    var fanningOut = false
     /// The start of the frame that is being written; reused.
     private var head: [UInt8] = []
     private static let comma: [UInt8] = Array(",".utf8)
@@ -122,7 +122,9 @@ actor Hub {
         let now = clock()
         committer?.submit(
             { (store) throws(HubStoreError) in
-                Committed(value: try Admitter.admit(hello, store: store, now: now))
+                let answer = try Admitter.admit(hello, store: store, now: now)
+                guard case .admitted(let admitted) = answer else { return Committed(value: answer) }
+                return Committed(value: answer, appended: [admitted.appended].compactMap { $0 })
             },
             completion: { result in
                 self.assumeIsolated { hub in
@@ -192,9 +194,14 @@ actor Hub {
     private func pushed(_ result: Result<PushResult, HubStoreError>, _ connection: HubConnection) {
         switch result {
         case .success(let pushed):
+            guard pushed.stop != .ended else {
+                perform(connection.session.ended(pushed.settled), connection)
+                if let inbox = connection.inbox { revoke([inbox]) }
+                return
+            }
             perform(connection.session.committed(pushed.settled), connection)
             switch pushed.stop {
-            case nil: break
+            case nil, .ended: break
             case .fenced:
                 perform(connection.session.denied(.replaced, "a newer session of this replica"), connection)
             case .forked:
@@ -247,25 +254,6 @@ actor Hub {
                 perform(connection.session.headMoved(to: live.head), connection)
             }
         }
-    }
-
-    /// Goes on with wide publishes, a chunk a transaction, so that others' requests come in between.
-    func fanOut() {
-        guard !fanningOut else { return }
-        fanningOut = true
-        let now = clock()
-        committer?.submit(
-            weight: Committer.maximumWeight,
-            { (store) throws(HubStoreError) in
-                let appended = try store.fanOut(limit: Committer.maximumWeight, now: now)
-                return Committed(value: appended != nil, appended: appended ?? [])
-            },
-            completion: { result in
-                self.assumeIsolated { hub in
-                    hub.fanningOut = false
-                    if case .success(true) = result { hub.fanOut() }
-                }
-            })
     }
 
     // MARK: Writing
