@@ -24,7 +24,7 @@ actor Hub {
     private var logReader: LogReader?
     private var connections: [ConnectionID: HubConnection] = [:]
     private var sessions: [UInt64: ConnectionID] = [:]
-    private var inboxes: [InboxKey: LiveInbox] = [:]
+    var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
     /// A chunk of a wide publish is being appended.
     var fanningOut = false
@@ -128,7 +128,9 @@ actor Hub {
         let now = clock()
         committer?.submit(
             { (store) throws(HubStoreError) in
-                Committed(value: try Admitter.admit(hello, store: store, now: now))
+                let answer = try Admitter.admit(hello, store: store, now: now)
+                guard case .admitted(let admitted) = answer else { return Committed(value: answer) }
+                return Committed(value: answer, appended: [admitted.appended].compactMap { $0 })
             },
             completion: { result in
                 self.assumeIsolated { hub in
@@ -198,6 +200,7 @@ actor Hub {
     private func pushed(_ result: Result<PushResult, HubStoreError>, _ connection: HubConnection) {
         if case .failure(let error) = result { log("a push was not taken: \(error)") }
         perform(connection.session.answered(result), connection)
+        if case .success(let pushed) = result, pushed.stop == .ended, let inbox = connection.inbox { revoke([inbox]) }
     }
 
     private func loadPage(_ request: SnapshotRequest, _ connection: HubConnection) {
