@@ -238,7 +238,7 @@ actor Hub {
             if moved.last != entry.inbox { moved.append(entry.inbox) }
             inboxes.values[index].head = entry.position
             inboxes.values[index].ring.append(
-                LogEntry(position: entry.position, chain: entry.chain, bytes: entry.bytes))
+                LogEntry(position: entry.position, chain: entry.chain, content: entry.content))
         }
         for inbox in moved {
             guard let live = inboxes[inbox] else { continue }
@@ -288,7 +288,7 @@ actor Hub {
             buffer.append(head)
             for entry in entries {
                 if entry.position > position + 1 { buffer.append(Self.comma) }
-                buffer.append(entry.bytes)
+                buffer.append(count: entry.content.count) { entry.content.write(to: $0) }
             }
             buffer.append(Batch.tail)
             connection.session.sent(to: last.position, bytes: buffer.count - before, now: clock())

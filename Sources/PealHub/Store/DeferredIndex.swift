@@ -1,17 +1,20 @@
 import PealModel
 import Synchronization
 
-/// The rows of `log` that are not written yet: the items of wide fan-outs.
+/// The rows of `log` that are not written yet, the items of wide fan-outs, and so where the logs stand whose inbox rows are behind.
 ///
-/// Each inbox of a fan-out would dirty a page of `log`; written later, sorted, many rows share one. `entry` is the durable truth, so
-/// nothing is lost with this memory: at open, what lies above `meta.indexed_seq` is indexed. Shared by the store and its
-/// readers; a commit and the start of a reader's transaction exclude each other, so a reader sees an entry either in `log` or here.
+/// Each inbox of a fan-out would dirty a page of `log` and one of `inbox`; written later, sorted, many rows share one. `entry` is
+/// the durable truth, so nothing is lost with this memory: at open, what lies above `meta.indexed_seq` is indexed. Shared by the
+/// store and its readers; a commit and the start of a reader's transaction exclude each other, so a reader sees an entry either in
+/// `log` or here.
 final class DeferredIndex: Sendable {
     /// One entry of an inbox that `log` lacks.
     struct Row: Equatable, Sendable {
         var position: Position
         var seq: Int64
         var publish: Int64
+        /// The chain at `position`.
+        var chain: UInt64
     }
 
     private struct State {
@@ -53,6 +56,13 @@ final class DeferredIndex: Sendable {
 
     /// What waits for an inbox, by ascending position.
     func rows(of inbox: InboxKey) -> [Row] { state.withLock { $0.rows[inbox] ?? [] } }
+
+    /// The last row that waits of every inbox that has one.
+    func heads() -> [InboxKey: LogHead] {
+        state.withLock { state in
+            state.rows.compactMapValues { $0.last.map { LogHead(position: $0.position, chain: $0.chain) } }
+        }
+    }
 
     /// Everything that waits, by inbox and position: the order in which `log` takes it cheapest.
     func sorted() -> [(inbox: InboxKey, row: Row)] {
