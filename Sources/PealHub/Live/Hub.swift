@@ -17,16 +17,21 @@ actor Hub {
     nonisolated let service: WebSocketService
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
 
-    private let clock: @Sendable () -> Milliseconds
+    let clock: @Sendable () -> Milliseconds
     private let log: @Sendable (String) -> Void
     private var server: WebSocketServer?
-    private var committer: Committer?
+    private(set) var committer: Committer?
     private var logReader: LogReader?
     private var connections: [ConnectionID: HubConnection] = [:]
     private var sessions: [UInt64: ConnectionID] = [:]
-    private var inboxes: [InboxKey: LiveInbox] = [:]
+    private(set) var inboxes: [InboxKey: LiveInbox] = [:]
+    /// Inboxes that have grown and whose sessions are not told yet.
+    var moved: [LiveInbox] = []
+    /// A timer is set after which they are.
+    var isWaiting = false
+    var pace = FanoutPace()
     private var cursors: [ReplicaKey: Position] = [:]
-    private var fanningOut = false
+    var fanningOut = false
     /// The start of the frame that is being written; reused.
     private var head: [UInt8] = []
     private static let comma: [UInt8] = Array(",".utf8)
@@ -93,14 +98,15 @@ actor Hub {
     private func leave(_ connection: HubConnection) {
         if let joined = connection.joined, sessions[joined] == connection.id { sessions[joined] = nil }
         guard let inbox = connection.inbox else { return }
-        inboxes[inbox]?.connections.remove(connection.id)
-        if inboxes[inbox]?.connections.isEmpty == true { inboxes[inbox] = nil }
+        connection.live?.connections[connection.id] = nil
+        if connection.live?.connections.isEmpty == true { inboxes[inbox] = nil }
         connection.inbox = nil
+        connection.live = nil
     }
 
     // MARK: Session actions
 
-    private func perform(_ actions: [HubSession.Action], _ connection: HubConnection) {
+    func perform(_ actions: [HubSession.Action], _ connection: HubConnection) {
         for action in actions {
             switch action {
             case .write: server?.requestWrite(connection.id)
@@ -158,7 +164,10 @@ actor Hub {
         connection.replica = admitted.replica
         connection.joined = admitted.welcome.session
         sessions[admitted.welcome.session] = connection.id
-        inboxes[admitted.inbox, default: LiveInbox(head: admitted.welcome.head)].connections.insert(connection.id)
+        let live = inboxes[admitted.inbox] ?? LiveInbox(head: admitted.welcome.head)
+        inboxes[admitted.inbox] = live
+        live.connections[connection.id] = connection
+        connection.live = live
     }
 
     private func firstFrame(_ connection: HubConnection) {
@@ -228,46 +237,6 @@ actor Hub {
         }
     }
 
-    // MARK: After a commit
-
-    /// What a durable transaction appended, after the answers to its requests were given.
-    func committed(_ appended: [Appended]) {
-        var moved: [InboxKey] = []
-        for entry in appended {
-            guard let index = inboxes.index(forKey: entry.inbox) else { continue }
-            if moved.last != entry.inbox { moved.append(entry.inbox) }
-            inboxes.values[index].head = entry.position
-            inboxes.values[index].ring.append(
-                LogEntry(position: entry.position, chain: entry.chain, content: entry.content))
-        }
-        for inbox in moved {
-            guard let live = inboxes[inbox] else { continue }
-            for id in live.connections {
-                guard let connection = connections[id] else { continue }
-                perform(connection.session.headMoved(to: live.head), connection)
-            }
-        }
-    }
-
-    /// Goes on with wide publishes, a chunk a transaction, so that others' requests come in between.
-    func fanOut() {
-        guard !fanningOut else { return }
-        fanningOut = true
-        let now = clock()
-        committer?.submit(
-            weight: Committer.maximumWeight,
-            { (store) throws(HubStoreError) in
-                let appended = try store.fanOut(limit: Committer.maximumWeight, now: now)
-                return Committed(value: appended != nil, appended: appended ?? [])
-            },
-            completion: { result in
-                self.assumeIsolated { hub in
-                    hub.fanningOut = false
-                    if case .success(true) = result { hub.fanOut() }
-                }
-            })
-    }
-
     // MARK: Writing
 
     /// Gives the next frame of a session whose socket can be written.
@@ -292,6 +261,7 @@ actor Hub {
             }
             buffer.append(Batch.tail)
             connection.session.sent(to: last.position, bytes: buffer.count - before, now: clock())
+            connection.live?.wrote(through: last.position)
             return true
         }
     }
@@ -303,7 +273,7 @@ actor Hub {
         after position: Position, count: Int, bytes: Int, _ connection: HubConnection
     ) -> ArraySlice<LogEntry>? {
         guard let inbox = connection.inbox else { return nil }
-        if let slice = inboxes[inbox]?.ring.slice(after: position, count: count, bytes: bytes) { return slice }
+        if let slice = connection.live?.ring.slice(after: position, count: count, bytes: bytes) { return slice }
         if let first = connection.fetched.first, first.position == position + 1 {
             defer { connection.fetched = [] }
             // The window may have shrunk since the read.
@@ -379,8 +349,7 @@ actor Hub {
     /// Ends the sessions of inboxes that are no more, or no longer allowed.
     func revoke(_ keys: [InboxKey]) {
         for key in keys {
-            for id in inboxes[key]?.connections ?? [] {
-                guard let connection = connections[id] else { continue }
+            for connection in (inboxes[key]?.connections ?? [:]).values {
                 perform(connection.session.denied(.revoked, "this inbox is no more"), connection)
             }
         }

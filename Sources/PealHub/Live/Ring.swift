@@ -28,6 +28,14 @@ struct Ring {
         }
     }
 
+    /// Drops the entries up to a position, where these are all.
+    mutating func forget(through position: Position) {
+        guard let last = entries.last, last.position <= position else { return }
+        entries.removeAll(keepingCapacity: true)
+        start = 0
+        bytes = 0
+    }
+
     /// The entries after a position, at most so many and so many bytes but at least one; nil where the ring does not reach
     /// back that far.
     func slice(after position: Position, count: Int, bytes limit: Int) -> ArraySlice<LogEntry>? {
