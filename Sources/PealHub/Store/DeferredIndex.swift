@@ -18,14 +18,38 @@ final class DeferredIndex: Sendable {
     }
 
     private struct State {
-        var rows: [InboxKey: [Row]] = [:]
-        var count = 0
+        /// In order of arrival, each with the place of its inbox's row before; negative where there is none. One array for all:
+        /// one for each inbox would be made and grown anew after each settling.
+        var rows: [(row: Row, before: Int)] = []
+        /// The place of each inbox's last row.
+        var last: [InboxKey: Int] = [:]
+
+        mutating func append(_ row: Row, of inbox: InboxKey) {
+            rows.append((row, last.updateValue(rows.count, forKey: inbox) ?? -1))
+        }
+
+        /// An inbox's rows, by ascending position.
+        func rows(of inbox: InboxKey) -> [Row] {
+            var found: [Row] = []
+            var place = last[inbox] ?? -1
+            while place >= 0 {
+                found.append(rows[place].row)
+                place = rows[place].before
+            }
+            found.reverse()
+            return found
+        }
+
+        mutating func removeAll() {
+            rows.removeAll(keepingCapacity: rows.capacity < 65_536)
+            last.removeAll(keepingCapacity: last.capacity < 65_536)
+        }
     }
 
     private let state = Mutex(State())
 
     /// How many rows wait.
-    var count: Int { state.withLock { $0.count } }
+    var count: Int { state.withLock { $0.rows.count } }
 
     /// Commits, and makes what was staged visible to readers in the same moment.
     ///
@@ -38,9 +62,8 @@ final class DeferredIndex: Sendable {
     ) throws(HubStoreError) {
         try state.withLock { (state) throws(HubStoreError) in
             try commit()
-            if settled { state = State() }
-            for (inbox, row) in staged { state.rows[inbox, default: []].append(row) }
-            state.count += staged.count
+            if settled { state.removeAll() }
+            for (inbox, row) in staged { state.append(row, of: inbox) }
         }
     }
 
@@ -50,17 +73,17 @@ final class DeferredIndex: Sendable {
     ) throws(HubStoreError) -> [Row] {
         try state.withLock { (state) throws(HubStoreError) in
             try begin()
-            return state.rows[inbox] ?? []
+            return state.rows(of: inbox)
         }
     }
 
     /// What waits for an inbox, by ascending position.
-    func rows(of inbox: InboxKey) -> [Row] { state.withLock { $0.rows[inbox] ?? [] } }
+    func rows(of inbox: InboxKey) -> [Row] { state.withLock { $0.rows(of: inbox) } }
 
     /// The last row that waits of every inbox that has one.
     func heads() -> [InboxKey: LogHead] {
         state.withLock { state in
-            state.rows.compactMapValues { $0.last.map { LogHead(position: $0.position, chain: $0.chain) } }
+            state.last.mapValues { LogHead(position: state.rows[$0].row.position, chain: state.rows[$0].row.chain) }
         }
     }
 
@@ -68,9 +91,9 @@ final class DeferredIndex: Sendable {
     func sorted() -> [(inbox: InboxKey, row: Row)] {
         state.withLock { state in
             var all: [(inbox: InboxKey, row: Row)] = []
-            all.reserveCapacity(state.count)
-            for inbox in state.rows.keys.sorted() {
-                for row in state.rows[inbox] ?? [] { all.append((inbox, row)) }
+            all.reserveCapacity(state.rows.count)
+            for inbox in state.last.keys.sorted() {
+                for row in state.rows(of: inbox) { all.append((inbox, row)) }
             }
             return all
         }

@@ -30,9 +30,10 @@ final class LogQueries {
     let recover: Query
     let recoverHeads: Query
     let insertEntry: Query
-    let insertItem: Query
+    let insertItems: BulkInsert
     let insertTemplate: Query
     let insertLog: Query
+    let insertLogs: BulkInsert
     let moveHead: Query
     let settleHead: Query
 
@@ -61,13 +62,11 @@ final class LogQueries {
             INSERT INTO entry (seq, inbox, position, publish, salt, time, chain, bytes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             """)
-        insertItem = try database.query(
-            """
-            INSERT INTO entry (seq, inbox, position, publish, salt, time, chain, template)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            """)
+        insertItems = try BulkInsert(
+            database, into: "entry", ["seq", "inbox", "position", "publish", "salt", "time", "chain", "template"])
         insertTemplate = try database.query("INSERT INTO template (seq, bytes) VALUES (?1, ?2)")
         insertLog = try database.query("INSERT INTO log (inbox, position, seq, publish) VALUES (?1, ?2, ?3, ?4)")
+        insertLogs = try BulkInsert(database, into: "log", ["inbox", "position", "seq", "publish"])
         moveHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3 WHERE id = ?1")
         settleHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3 WHERE id = ?1 AND head < ?2")
     }
@@ -101,6 +100,8 @@ extension SQLiteHubStore {
         var scratch = template.bytes
         var appended: [Appended] = []
         appended.reserveCapacity(tails.count)
+        var rows: [Int64] = []
+        rows.reserveCapacity(8 * tails.count)
         staged.reserveCapacity(staged.count + tails.count)
         for tail in tails {
             let seq = nextSeq
@@ -108,8 +109,14 @@ extension SQLiteHubStore {
             scratch.withUnsafeMutableBytes { EntryBytes.write(id, to: $0, at: template.idOffset) }
             let head = LogHead(
                 position: tail.head + 1, chain: hasher.link(after: tail.chain, entry: scratch[...]))
-            try logQueries.insertItem.run(
-                seq, tail.inbox.row, head.position, publish, id.salt, time, head.chain, templateSeq)
+            rows.append(seq)
+            rows.append(tail.inbox.row)
+            rows.append(head.position)
+            rows.append(publish)
+            rows.append(Int64(id.salt))
+            rows.append(time)
+            rows.append(Int64(bitPattern: head.chain))
+            rows.append(templateSeq)
             staged.append(
                 (tail.inbox, DeferredIndex.Row(position: head.position, seq: seq, publish: publish, chain: head.chain)))
             heads.behind[tail.inbox] = head
@@ -119,6 +126,7 @@ extension SQLiteHubStore {
                     inbox: tail.inbox, position: head.position, chain: head.chain, content: template.entry(id),
                     time: time))
         }
+        try logQueries.insertItems.run(rows)
         return appended
     }
 
@@ -141,12 +149,15 @@ extension SQLiteHubStore {
 
     /// Writes the rows of `log` and of `inbox` that wait, sorted, so that neighbours share pages.
     func settle() throws(HubStoreError) {
-        for (inbox, row) in deferred.sorted() {
-            try logQueries.insertLog.run(inbox.row, row.position, row.seq, row.publish)
+        var rows: [Int64] = []
+        rows.reserveCapacity(4 * (deferred.count + staged.count))
+        for (inbox, row) in deferred.sorted() + staged {
+            rows.append(inbox.row)
+            rows.append(row.position)
+            rows.append(row.seq)
+            rows.append(row.publish)
         }
-        for (inbox, row) in staged {
-            try logQueries.insertLog.run(inbox.row, row.position, row.seq, row.publish)
-        }
+        try logQueries.insertLogs.run(rows)
         for inbox in heads.behind.keys.sorted() {
             guard let head = heads.behind[inbox] else { continue }
             try logQueries.settleHead.run(inbox.row, head.position, head.chain)
