@@ -106,6 +106,7 @@ extension Inbox {
         case .connect: openSocket()
         case .send(let frame): send(frame)
         case .close(let code, let reason): socket?.close(code: code.rawValue, reason: reason)
+        case .fetchToken: fetchToken()
         case .schedule(let timer, let delay): schedule(timer, delay)
         case .cancel(let timer): cancel(timer)
         case .wake(let delay): scheduleWake(delay)
@@ -119,6 +120,20 @@ extension Inbox {
                 configuration.log("the entry at \(position) cannot be read; it was set aside")
             }
         }
+    }
+
+    /// The token is the next hello's proof, too.
+    private func fetchToken() {
+        guard let fresh = configuration.freshToken else {
+            drive { $0.freshToken(nil) }
+            return
+        }
+        Task { [weak self] in await self?.tokenCame(fresh()) }
+    }
+
+    private func tokenCame(_ token: String?) {
+        if let token { driver.proof.token = token }
+        drive { $0.freshToken(token) }
     }
 
     /// Held acts and retries become due by time.

@@ -176,6 +176,13 @@ private struct Twins {
         if chance(1, of: 40) { mutations[0].n += 1 }
         if chance(1, of: 40) { mutations[0].uid ^= 1 }
         let session = admitted.welcome.session ^ (chance(1, of: 30) ? 1 : 0)
+        if chance(1, of: 9) {
+            let suspect = mutations[0]
+            let answer = try both("suspect") { (store, _) throws(HubStoreError) in
+                try store.suspect(suspect, from: admitted.replica, session: session, now: now)
+            }
+            if answer != .some(nil) { return }
+        }
         let result = try both("push") { (store, _) throws(HubStoreError) in
             try store.push(mutations, from: admitted.replica, session: session, now: now)
         }

@@ -47,7 +47,11 @@ import Testing
     #expect(hub.nextOutput() == nil)
 }
 
-@Test func `a token is not looked at yet`() {
+@Test func `a suspect goes alone, and is noted before it is processed`() {
     var hub = HubBench.live()
-    #expect(hub.received(.token("t"), now: 0) == [.firstFrame])
+    #expect(
+        hub.received(.suspect(HubBench.mutation(1)), now: 0) == [.firstFrame, .commitSuspect(HubBench.mutation(1))])
+    #expect(
+        hub.received(.push([HubBench.mutation(2)]), now: 0)
+            == [.close(.protocolError, "a push while one is in flight")])
 }

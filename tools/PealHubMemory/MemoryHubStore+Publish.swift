@@ -69,7 +69,9 @@ extension MemoryHubStore {
             state.publishes[index].value.firstSeq = row.firstSeq == 0 ? firstSeq : row.firstSeq
             state.publishes[index].value.lastSeq = nextSeq - 1
         }
-        if planted(.fanOutTwice), chunk.count == limit { state.publishes[index].value.targets = row.targets.dropFirst() } else {
+        if planted(.fanOutTwice), chunk.count == limit {
+            state.publishes[index].value.targets = row.targets.dropFirst()
+        } else {
             state.publishes[index].value.targets.removeFirst(chunk.count)
         }
         if chunk.count < limit || planted(.fanOutForgets) { state.publishes[index].value.pending = nil }
