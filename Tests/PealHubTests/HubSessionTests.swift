@@ -120,7 +120,7 @@ import Testing
             if let first { #expect(first["read_at"]?.intValue != nil && first["seen_at"]?.intValue != nil) }
         }
         device.send(.push([read]))
-        guard case .settled(let settled) = try device.frame() else { throw RawHTTPError(what: "not settled") }
+        guard case .settled(let settled, _) = try device.frame() else { throw RawHTTPError(what: "not settled") }
         #expect(settled == [Settled(n: 1, uid: 7, outcome: .applied)])
     }
 

@@ -12,6 +12,8 @@ final class Ghost {
         /// What was on the screen: a position, and the chain there, so that another timeline is told apart.
         var seen: Position
         var chain: UInt64
+        /// The chains of the positions that had been seen, so that another timeline's common part is known.
+        var chains: [UInt64]
         var time: Milliseconds
         var device: Int?
         var author: Author
@@ -65,14 +67,15 @@ final class Ghost {
         let known = inboxOfDevice[device.id].flatMap { chain($0, at: view.position) } ?? 0
         persons[uid] = Person(
             uid: uid, operation: operation, seen: view.position,
-            chain: cursor.position == view.position ? cursor.chain : known, time: world.now, device: device.id,
+            chain: cursor.position == view.position ? cursor.chain : known,
+            chains: inboxOfDevice[device.id].map { chains($0, through: view.position) } ?? [], time: world.now, device: device.id,
             author: .replica(device.store.replicaID))
         order.append(uid)
     }
 
     func actedByAPI(_ uid: UInt64, _ operation: Operation, _ inbox: Int64) {
         persons[uid] = Person(
-            uid: uid, operation: operation, seen: .max, chain: 0, time: world.now, device: nil, author: .api,
+            uid: uid, operation: operation, seen: .max, chain: 0, chains: [], time: world.now, device: nil, author: .api,
             mayBeLost: true)
         order.append(uid)
     }
@@ -226,6 +229,18 @@ final class Ghost {
         return position == 0 ? 0 : lines[Int(position) - 1].chain
     }
 
+    private func chains(_ inbox: Int64, through position: Position) -> [UInt64] {
+        inboxes[inbox]?.lines.prefix(Int(position)).map(\.chain) ?? []
+    }
+
+    /// Through where a person's view and this timeline are the same.
+    func common(_ person: Person, _ key: Int64) -> Position {
+        guard let lines = inboxes[key]?.lines else { return 0 }
+        var count = 0
+        while count < lines.count, count < person.chains.count, lines[count].chain == person.chains[count] { count += 1 }
+        return Position(count)
+    }
+
     func head(of device: SimDevice) -> Position? {
         inboxOfDevice[device.id].flatMap { inboxes[$0] }.map { Position($0.lines.count) }
     }
@@ -235,6 +250,8 @@ final class Ghost {
         let cursor = device.store.cursor
         return cursor.position == lines.count && cursor.chain == chain(key, at: cursor.position)
     }
+
+    func inbox(of device: SimDevice) -> Inbox? { inboxOfDevice[device.id].flatMap { inboxes[$0] } }
 
     /// The fold of a device's whole log.
     func state(of device: SimDevice) -> InboxState? { inboxOfDevice[device.id].flatMap { inboxes[$0]?.states.last } }

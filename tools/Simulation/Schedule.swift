@@ -6,7 +6,7 @@ struct Step: Equatable, Sendable {
         case apiAct, undo, deadLetter, online, offline
         case cut, notice, replay, crashDevice, crashHub, failCommit
         case backupHub, restoreHub, backupDevice, restoreDevice, cloneDevice
-        case trim, poison, reboot, jumpClock, longPause, expireToken, remove, otherProcess, busyHub
+        case cross, trim, poison, reboot, jumpClock, longPause, expireToken, remove, otherProcess, busyHub
     }
 
     var kind: Kind
@@ -95,6 +95,7 @@ struct Schedule: Sendable {
                 case .notice: 16
                 case .undo, .deadLetter, .offline: 6
                 case .cut: 12
+                case .cross: 8
                 case .replay, .crashDevice, .crashHub, .failCommit: 5
                 case .backupHub: shape.restoresHub ? 4 : 0
                 case .restoreHub: shape.restoresHub ? 2 : 0
