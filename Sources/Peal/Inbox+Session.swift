@@ -198,6 +198,10 @@ extension Inbox {
             askForURL()
             return
         }
+        if driver.proof.token == nil, let fresh = configuration.freshToken {
+            askForToken(fresh)
+            return
+        }
         let handler = SocketHandler(self, executor)
         var configuration = WebSocketClientConfiguration(url: url, subprotocol: wireSubprotocol)
         configuration.authorityPath = self.configuration.authorityPath
@@ -213,6 +217,23 @@ extension Inbox {
         } catch {
             socketClosed(CloseCode.tryAgain.rawValue, error.message)
         }
+    }
+
+    /// The first token, without which the first hello would be for nothing.
+    private func askForToken(_ fresh: @escaping @Sendable () async -> String?) {
+        connecting = Task { [weak self] in
+            let token = await fresh()
+            guard !Task.isCancelled else { return }
+            await self?.firstTokenCame(token)
+        }
+    }
+
+    private func firstTokenCame(_ token: String?) {
+        guard wanted else { return }
+        connecting = nil
+        guard let token else { return socketClosed(1006, "there is no user token") }
+        driver.proof.token = token
+        openSocket()
     }
 
     private func askForURL() {
