@@ -23,7 +23,7 @@ package final class MemoryHubStore: HubStore {
     /// The number of the next entry.
     var nextSeq: Int64 = 1
     var hasher = SHA256Hasher()
-    let retention: Retention
+    package let retention: Retention
     var trimRound = TrimRound()
     /// Matching inboxes above which a publish becomes a durable job.
     package var wideFrom = HubStoreLimits.wideFrom

@@ -208,7 +208,8 @@ extension Ghost {
             if case .act(let act) = line.entry.kind { act.uid == uid } else { false }
         }
         let cursor = device.store.cursor
-        guard inbox.states.count > cursor.position, cursor.position == 0 || inbox.lines[Int(cursor.position) - 1].chain == cursor.chain
+        guard inbox.states.count > cursor.position,
+            cursor.position == 0 || inbox.lines[Int(cursor.position) - 1].chain == cursor.chain
         else { return }
         if let position, Position(position) < cursor.position { return }
         world.fail("act \(Hex64.text(uid)) left the outbox of device \(device.id) before its entry was folded")

@@ -12,8 +12,6 @@ final class Ghost {
         /// What was on the screen: a position, and the chain there, so that another timeline is told apart.
         var seen: Position
         var chain: UInt64
-        /// The chains of the positions that had been seen, so that another timeline's common part is known.
-        var chains: [UInt64]
         var time: Milliseconds
         var device: Int?
         var author: Author
@@ -56,6 +54,8 @@ final class Ghost {
     private var inboxOfDevice: [Int: Int64] = [:]
     /// Matched inboxes of each publish that was answered, unless a restore lost it.
     private var matched: [(name: String, count: Int)] = []
+    /// The chain before each chain, of lost timelines too.
+    private var parents: [UInt64: UInt64] = [:]
     private var backups: [Int: Int] = [:]
 
     init(world: World) { self.world = world }
@@ -64,18 +64,18 @@ final class Ghost {
 
     func acted(_ uid: UInt64, _ operation: Operation, _ view: ViewPosition, _ device: SimDevice) {
         let cursor = device.store.cursor
-        let known = inboxOfDevice[device.id].flatMap { chain($0, at: view.position) } ?? 0
         persons[uid] = Person(
             uid: uid, operation: operation, seen: view.position,
-            chain: cursor.position == view.position ? cursor.chain : known,
-            chains: inboxOfDevice[device.id].map { chains($0, through: view.position) } ?? [], time: world.now, device: device.id,
+            chain: ancestor(of: cursor, at: view.position), time: world.now,
+            device: device.id,
             author: .replica(device.store.replicaID))
         order.append(uid)
     }
 
     func actedByAPI(_ uid: UInt64, _ operation: Operation, _ inbox: Int64) {
         persons[uid] = Person(
-            uid: uid, operation: operation, seen: .max, chain: 0, chains: [], time: world.now, device: nil, author: .api,
+            uid: uid, operation: operation, seen: .max, chain: 0, time: world.now, device: nil,
+            author: .api,
             mayBeLost: true)
         order.append(uid)
     }
@@ -176,6 +176,7 @@ final class Ghost {
     private func take(_ line: Line, _ key: Int64) {
         guard var inbox = inboxes.removeValue(forKey: key) else { return }
         let position = Position(inbox.lines.count) + 1
+        parents[line.chain] = inbox.lines.last?.chain ?? 0
         inbox.lines.append(line)
         var state = inbox.states[inbox.states.count - 1]
         state.fold(line.entry)
@@ -229,16 +230,26 @@ final class Ghost {
         return position == 0 ? 0 : lines[Int(position) - 1].chain
     }
 
-    private func chains(_ inbox: Int64, through position: Position) -> [UInt64] {
-        inboxes[inbox]?.lines.prefix(Int(position)).map(\.chain) ?? []
+    /// The chain at an earlier position of the timeline in which a cursor stands, a lost one or not.
+    private func ancestor(of cursor: Cursor, at position: Position) -> UInt64 {
+        var chain = cursor.chain
+        var place = cursor.position
+        while place > position {
+            chain = parents[chain] ?? 0
+            place -= 1
+        }
+        return chain
     }
 
     /// Through where a person's view and this timeline are the same.
     func common(_ person: Person, _ key: Int64) -> Position {
-        guard let lines = inboxes[key]?.lines else { return 0 }
-        var count = 0
-        while count < lines.count, count < person.chains.count, lines[count].chain == person.chains[count] { count += 1 }
-        return Position(count)
+        var chain = person.chain
+        var place = person.seen
+        while place > 0, self.chain(key, at: place) != chain {
+            chain = parents[chain] ?? 0
+            place -= 1
+        }
+        return place
     }
 
     func head(of device: SimDevice) -> Position? {

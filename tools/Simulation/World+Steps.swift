@@ -450,7 +450,8 @@ extension World {
         case .batch(let batch): "batch(\(batch.from), \(batch.to)]"
         case .page(let page):
             "page(id \(page.id), at \(page.at), \(page.rows.count) rows, after \(page.after), last \(page.last))"
-        case .settled(let settled, let at): "settled(at \(at): \(settled.map { "\($0.n) \($0.outcome.code.rawValue)" }))"
+        case .settled(let settled, let at):
+            "settled(at \(at): \(settled.map { "\($0.n) \($0.outcome.code.rawValue)" }))"
         default: "\(frame)"
         }
     }

@@ -43,7 +43,7 @@ package final class SQLiteHubStore: HubStore {
     /// The next group commit writes what waits for `log` first.
     var wantsSettling = false
     /// When entries are trimmed.
-    let retention: Retention
+    package let retention: Retention
     /// How far trimming has come.
     var trimRound = TrimRound()
     /// Matching inboxes above which a publish becomes a durable job.
