@@ -42,6 +42,8 @@ public struct HubSession: Equatable, Sendable {
     static let probePatience: Milliseconds = 15_000
     /// Milliseconds before a token's end at which a fresh one is asked for.
     static let renewLead: Milliseconds = 60_000
+    /// Milliseconds after which a push that came while one was in flight may come again.
+    static let pushPatience: Milliseconds = 100
     /// Frames that are ready and not written; a replica that makes more without reading is cut.
     static let readyLimit = 16
 
@@ -165,8 +167,9 @@ public struct HubSession: Equatable, Sendable {
     /// A push of a token that is over stays unprocessed: the replica comes again with a fresh one, and nothing is denied.
     private mutating func push(_ action: Action?, _ live: inout Live, now: Milliseconds) -> [Action] {
         if let expires = live.expires, now >= expires { return fail(.newToken, "the token has expired") }
-        guard !live.pushing else { return fail(.protocolError, "a push while one is in flight") }
         guard let action else { return [] }
+        // The entries of an earlier time can settle a resend before its own answer is out, and so end it for the replica.
+        guard !live.pushing else { return queue(.busy(retryAfter: Self.pushPatience)) }
         live.pushing = true
         return [action]
     }
