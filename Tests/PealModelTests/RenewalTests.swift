@@ -82,9 +82,7 @@ private func hub(expires: Milliseconds?) -> HubSession {
     let actions = device.closed(.newToken, "the token has expired")
     #expect(actions.contains(.fetchToken(within: 0)))
     #expect(actions.reconnectDelay != nil)
-    #expect(device.fired(.reconnect) == [])
-    #expect(device.networkChanged().reconnectDelay != nil)
-    #expect(device.fired(.reconnect) == [])
+    #expect(device.fired(.reconnect) == [.schedule(.reconnect, 60_000)])
     #expect(device.freshToken("t") == [.status(.connecting), .connect])
     // The push that was in flight is offered again.
     _ = device.opened()
@@ -99,6 +97,14 @@ private func hub(expires: Milliseconds?) -> HubSession {
     #expect(device.freshToken("t") == [])
     #expect(device.fired(.reconnect) == [.status(.connecting), .connect])
     #expect(device.freshToken("again") == [])
+}
+
+@Test func `a token that does not come in time is not waited for`() {
+    var device = DeviceBench.live()
+    _ = device.closed(.newToken, "")
+    #expect(device.networkChanged().reconnectDelay != nil)
+    #expect(device.fired(.reconnect) == [.schedule(.reconnect, 60_000)])
+    #expect(device.fired(.reconnect) == [.status(.connecting), .connect])
 }
 
 @Test func `where no token is to be had the old one is tried again, with back-off`() {

@@ -19,6 +19,8 @@ public struct DeviceSession: Equatable, Sendable {
     static let resetPeriod: Milliseconds = 300_000
     /// Bytes of a push that a frame which was too large does not go below.
     static let leastPushBytes = 1_024
+    /// Milliseconds that a connection waits for a fresh token, once its own delay is over.
+    static let tokenDelay: Milliseconds = 60_000
     /// Milliseconds before a replaced session says hello again.
     static let replacedDelay: Milliseconds = 60_000
 
@@ -204,10 +206,10 @@ public struct DeviceSession: Equatable, Sendable {
     public mutating func fired(_ timer: Timer) -> [Action] {
         switch (timer, state) {
         case (.reconnect, .waiting(var wait)):
-            guard wait.needsToken else { return connect() }
+            guard wait.needsToken, !wait.isDue else { return connect() }
             wait.isDue = true
             state = .waiting(wait)
-            return []
+            return [.schedule(.reconnect, Self.tokenDelay)]
         case (.greeting, .greeting), (.greeting, .welcoming): return close(.tryAgain, "no welcome")
         case (.probe, .live): return close(.tryAgain, "a probe was not answered")
         case (.got, .live(var live)):
