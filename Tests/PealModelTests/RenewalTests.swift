@@ -53,6 +53,17 @@ private func hub(expires: Milliseconds?) -> HubSession {
     #expect(hub.tick(now: 201_000) == [])
 }
 
+@Test func `one token is checked at a time, and one that could not be is asked for again`() {
+    var hub = hub(expires: 200_000)
+    #expect(hub.tick(now: 150_000) == [.write])
+    _ = hub.nextOutput()
+    #expect(hub.received(.token("t"), now: 151_000) == [.firstFrame, .checkToken("t")])
+    #expect(hub.received(.token("u"), now: 151_001) == [])
+    #expect(hub.notRenewed() == [])
+    #expect(hub.tick(now: 155_000) == [.write])
+    #expect(hub.received(.token("u"), now: 156_000) == [.checkToken("u")])
+}
+
 @Test func `a proof that does not end is never asked for again`() {
     var hub = hub(expires: nil)
     #expect(hub.tick(now: .max / 2) == [])

@@ -77,8 +77,9 @@ extension Hub {
                         hub.perform(connection.session.renewed(expires: expires), connection)
                     case .success(.denied(let code, let reason)):
                         hub.perform(connection.session.denied(code, reason), connection)
-                    // The token is asked for again when it has ended.
-                    case .failure(let error): hub.log("a token was not checked: \(error)")
+                    case .failure(let error):
+                        hub.log("a token was not checked: \(error)")
+                        hub.perform(connection.session.notRenewed(), connection)
                     }
                 }
             })

@@ -12,7 +12,8 @@ public struct HubSession: Equatable, Sendable {
         /// Note durably that a mutation may end the process, then process it; one whose note a crash left is answered
         /// `poison`. Then as for ``commit(_:)``.
         case commitSuspect(Mutation)
-        /// Check a fresh token; then ``HubSession/renewed(expires:)`` or ``HubSession/denied(_:_:)``.
+        /// Check a fresh token; then ``HubSession/renewed(expires:)``, ``HubSession/notRenewed()`` or
+        /// ``HubSession/denied(_:_:)``.
         case checkToken(String)
         /// Note the durable cursor.
         case acknowledge(Position)
@@ -73,6 +74,8 @@ public struct HubSession: Equatable, Sendable {
         var expires: Milliseconds?
         /// A fresh token was asked for.
         var renewing = false
+        /// One is being checked; another one that comes meanwhile is not looked at.
+        var checking = false
         var pushing = false
         var firstFrame = false
         /// While a snapshot is loaded nothing of the log is sent; then it goes on from the first page's `at`.
@@ -146,7 +149,10 @@ public struct HubSession: Equatable, Sendable {
             return got(to, &live, now: now)
         case .push(let mutations): return push(mutations.isEmpty ? nil : .commit(mutations), &live, now: now)
         case .suspect(let mutation): return push(.commitSuspect(mutation), &live, now: now)
-        case .token(let token): return [.checkToken(token)]
+        case .token(let token):
+            guard !live.checking else { return [] }
+            live.checking = true
+            return [.checkToken(token)]
         case .snapshot(let request):
             guard !live.loading else { return fail(.protocolError, "a page is already on its way") }
             // An id is the position of a first page; a larger number would trap when the log goes on from it.
@@ -242,8 +248,18 @@ public struct HubSession: Equatable, Sendable {
         guard case .live(var live) = state else { return [] }
         live.expires = expires
         live.renewing = false
+        live.checking = false
         state = .live(live)
         return queue(.renewed(expires: expires))
+    }
+
+    /// A fresh token could not be checked; it is asked for again.
+    public mutating func notRenewed() -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        live.renewing = false
+        live.checking = false
+        state = .live(live)
+        return []
     }
 
     /// The hub is about to end: the replica comes back at a moment of a window, in milliseconds from now, so that not all come
