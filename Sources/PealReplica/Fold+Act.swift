@@ -3,18 +3,19 @@ internal import PealSQLite
 
 /// The effects of acts on the base tables: what `InboxState.fold` says, in SQL.
 extension Fold {
-    mutating func fold(_ act: Act, at position: Position) throws(SQLiteError) {
+    mutating func fold(_ act: Act, at position: Position, time: Milliseconds) throws(SQLiteError) {
         if act.author == author, let n = act.n {
             found.settled.append((Settled(n: n, uid: act.uid, outcome: act.outcome), position))
             found.highestOwn = max(found.highestOwn, n)
         }
         switch act.effect {
         case .none: break
-        case .read(let items, let on, let passive, let unseen):
+        case .read(let items, let on, let passive, let unseen, let alsoSeen):
             let unseen = Set(unseen)
             for id in items {
                 try setRead(id, on: on, seen: on || !unseen.contains(id), passive: passive, act, at: position)
             }
+            for id in alsoSeen { try setSeen(id, at: position) }
         case .seen(let items): for id in items { try setSeen(id, at: position) }
         case .archive(let items, let on): for id in items { try setArchived(id, on: on, act, at: position) }
         case .delete(let items): try delete(items, at: position)
@@ -26,7 +27,50 @@ extension Fold {
             try connection.execute("UPDATE interest SET base = 0")
             for name in names { try setInterest(name, on: true) }
             found.interests = true
+        case .preference(let key, let enabled): try choose(key, enabled, act, at: position)
+        case .fact(let item, let event, let data):
+            try add(Fact(event: event, time: time, data: data), about: item, at: position)
+        case .token, .user: break
+        case .end:
+            try connection.execute("UPDATE interest SET base = 0")
+            found.interests = true
         }
+    }
+
+    private mutating func choose(
+        _ key: PreferenceKey, _ enabled: Bool, _ act: Act, at position: Position
+    ) throws(SQLiteError) {
+        let tables = RestTables(connection: connection)
+        let register = Register(
+            value: enabled, passive: false, since: position, rank: position, itime: act.itime, author: act.author,
+            uid: act.uid)
+        var cell = PreferenceCell(register)
+        if let known = try tables.cell(key) {
+            cell = known
+            cell.fold(register)
+        }
+        try tables.save(cell, key)
+        found.preferences = true
+    }
+
+    /// The first of its kind stays.
+    private mutating func add(_ fact: Fact, about id: ItemID, at position: Position) throws(SQLiteError) {
+        let item = try connection.statement(
+            """
+            INSERT INTO fact (position, event, time, data)
+            SELECT position, ?3, ?4, ?5 FROM item WHERE id = ?1 AND version < ?2 ON CONFLICT DO NOTHING
+            RETURNING position
+            """
+        ) { (insert) throws(SQLiteError) -> Position? in
+            insert.bind(1, id)
+            insert.bind(2, position)
+            insert.bind(3, fact.event)
+            insert.bind(4, fact.time)
+            if let data = fact.data { insert.bind(5, text: data) } else { insert.bindNull(5) }
+            return try insert.first()
+        }
+        // The overlay holds no facts: nothing else has to follow.
+        if let item { found.changed.append(item) }
     }
 
     private mutating func setRead(
@@ -111,6 +155,10 @@ extension Fold {
             guard let item else { continue }
             found.deleted.append(item)
             try connection.statement("DELETE FROM register WHERE position = ?1") { (delete) throws(SQLiteError) in
+                delete.bind(1, item)
+                try delete.run()
+            }
+            try connection.statement("DELETE FROM fact WHERE position = ?1") { (delete) throws(SQLiteError) in
                 delete.bind(1, item)
                 try delete.run()
             }

@@ -17,6 +17,7 @@ struct Fold {
         var deleted: [Position] = []
         var marks = false
         var interests = false
+        var preferences = false
         /// Own mutations that entries have decided.
         var settled: [(act: Settled, position: Position)] = []
         /// An entry carries this replica's id and a number that it has not given out.
@@ -82,7 +83,10 @@ struct Fold {
             if keepsNewIDs { found.newIDs.append(id) }
             try finishInsert(insert, entry, at: position)
         case .removed(let items, _): try delete(items, at: position)
-        case .act(let act): try fold(act, at: position)
+        case .act(let act): try fold(act, at: position, time: decoded.time)
+        case .catalogue(let catalogue):
+            try RestTables(connection: connection).save(catalogue)
+            found.preferences = true
         case .unknown: try keep(entry, at: position, reason: nil)  // Folded after an upgrade.
         }
     }

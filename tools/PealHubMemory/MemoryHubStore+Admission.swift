@@ -52,6 +52,7 @@ extension MemoryHubStore {
     private func open(
         _ hello: Hello, mode: Admission.Mode, in key: InboxKey, known: Int?, now: Milliseconds
     ) -> Admitted {
+        let catalogue = bringCatalogue(to: key, now: now)
         let row = known ?? createReplica(hello.replica, in: key, now: now)
         var replica = replica(row)
         let replaced = replica.session
@@ -72,7 +73,8 @@ extension MemoryHubStore {
             session: session, mode: mode, epoch: inbox.epoch, inbox: inbox.id, head: inbox.head, lastN: replica.lastN,
             lastUID: replica.lastUID, settled: settled(hello.outbox, of: replica), attempt: hello.attempt, nonce: nonce,
             secret: secret, time: now)
-        return Admitted(inbox: key, replica: ReplicaKey(row: Int64(row)), welcome: welcome, replaced: replaced)
+        return Admitted(
+            inbox: key, replica: ReplicaKey(row: Int64(row)), welcome: welcome, replaced: replaced, appended: catalogue)
     }
 
     private func settled(_ outbox: ClosedRange<Int64>, of replica: ReplicaRow) -> [Settled] {

@@ -23,11 +23,19 @@ extension MemoryHubStore {
                 result.stop = .gap(expected: lastN + 1)
                 return result
             }
+            if let catalogue = bringCatalogue(for: mutation.operation, in: state.replicas[row].inbox, now: now) {
+                result.appended.append(catalogue)
+            }
             guard let appended = try process(mutation, row: row, now: now) else {
                 result.stop = .failed(n: mutation.n)
                 return result
             }
             result.appended.append(appended)
+            if state[state.replicas[row].inbox].kind.isDeleted {
+                result.settled.append(Settled(n: mutation.n, uid: mutation.uid, outcome: .applied))
+                result.stop = .ended
+                return result
+            }
         }
         return result
     }
@@ -45,12 +53,13 @@ extension MemoryHubStore {
         let inbox = state.replicas[row].inbox
         guard !state[inbox].kind.isDeleted else { return PushResult(stop: .fenced) }
         let act = Act.fatal(mutation, by: .replica(state.replicas[row].id), now: now)
-        return PushResult(appended: [settle(act, mutation, row: row, now: now)])
+        return PushResult(appended: [try settle(act, mutation, row: row, now: now)])
     }
 
     /// Appends the act of a replica and moves its lastN.
-    private func settle(_ act: Act, _ mutation: Mutation, row: Int, now: Milliseconds) -> Appended {
-        let appended = append(act, to: state.replicas[row].inbox, now: now)
+    private func settle(_ act: Act, _ mutation: Mutation, row: Int, now: Milliseconds) throws(HubStoreError) -> Appended
+    {
+        let appended = try append(act, to: state.replicas[row].inbox, now: now)
         state.replicas[row].lastN = mutation.n
         state.replicas[row].lastUID = mutation.uid
         state.replicas[row].failures = 0
@@ -86,6 +95,6 @@ extension MemoryHubStore {
             guard state.replicas[row].failures >= HubStoreLimits.poisonFrom, !planted(.poisonBlocks) else { return nil }
             act = .poison(mutation, by: author, now: now)
         }
-        return settle(act, mutation, row: row, now: now)
+        return try settle(act, mutation, row: row, now: now)
     }
 }

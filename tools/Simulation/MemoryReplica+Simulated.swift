@@ -45,6 +45,13 @@ extension MemoryReplica {
         }
         if state.base.marks != other.marks { return "marks are \(state.base.marks), the log says \(other.marks)" }
         if state.base.interests != other.interests() { return "interests differ" }
+        if state.base.cells != other.cells { return "preferences are \(state.base.cells), the log says \(other.cells)" }
+        if state.base.catalogue != other.currentCatalogue { return "the catalogue differs" }
+        for id in theirs.keys {
+            let mine = (state.base.facts[id] ?? []).map { "\($0.event) \($0.time)" }.sorted()
+            let logged = (other.facts[id] ?? []).map { "\($0.event) \($0.time)" }.sorted()
+            if mine != logged { return "facts of \(id) are \(mine), the log says \(logged)" }
+        }
         return nil
     }
 }

@@ -37,6 +37,7 @@ extension Hub {
         guard let connection = connections[id] else { return }
         if case .failure(let error) = result { log("a push was not taken: \(error)") }
         perform(connection.session.answered(result), connection)
+        if case .success(let pushed) = result, pushed.stop == .ended, let inbox = connection.inbox { revoke([inbox]) }
     }
 
     /// The note is durable before the mutation is processed: if this process ends over it, the next one knows.

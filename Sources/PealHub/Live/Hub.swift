@@ -29,7 +29,7 @@ actor Hub {
     private var logReader: LogReader?
     var connections: [ConnectionID: HubConnection] = [:]
     private var sessions: [UInt64: ConnectionID] = [:]
-    private var inboxes: [InboxKey: LiveInbox] = [:]
+    var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
     /// A chunk of a wide publish is being appended.
     var fanningOut = false
@@ -135,7 +135,9 @@ actor Hub {
         let now = clock()
         committer?.submit(
             { (store) throws(HubStoreError) in
-                Committed(value: try Admitter.admit(hello, store: store, now: now))
+                let answer = try Admitter.admit(hello, store: store, now: now)
+                guard case .admitted(let admitted, _) = answer else { return Committed(value: answer) }
+                return Committed(value: answer, appended: [admitted.appended].compactMap { $0 })
             },
             completion: { result in
                 self.assumeIsolated { hub in

@@ -59,6 +59,8 @@ package struct PushResult: Equatable, Sendable {
         case gap(expected: Int64)
         /// The mutation made the store fail; it was counted, and the third time settles it as `poison`. Answer `busy`.
         case failed(n: Int64)
+        /// The device has ended itself: its inbox is no more. Close all of its sessions with 4201.
+        case ended
     }
 
     /// A result, empty by default.
@@ -77,11 +79,18 @@ package struct ActResult: Equatable, Sendable {
     package var results: [ItemOutcome]
     /// The entry; nil for a replay, and for an act that changes nothing.
     package var appended: Appended?
+    /// The catalogue that the log got before the act was judged.
+    package var catalogue: Appended?
+    /// What was appended, in order; all of it is to be sent.
+    package var entries: [Appended] { [catalogue, appended].compactMap { $0 } }
 
     /// A result of its parts.
-    package init(outcome: Outcome, results: [ItemOutcome] = [], appended: Appended? = nil) {
+    package init(
+        outcome: Outcome, results: [ItemOutcome] = [], appended: Appended? = nil, catalogue: Appended? = nil
+    ) {
         self.outcome = outcome
         self.results = results
         self.appended = appended
+        self.catalogue = catalogue
     }
 }

@@ -11,6 +11,8 @@ struct InboxRow {
     var head: Position
     var chain: UInt64
     var floor: Position
+    /// The version of the project's catalogue that the log holds.
+    var catalogue: Int64
 
     enum Kind: Int64 {
         case user = 0
@@ -23,7 +25,7 @@ struct InboxRow {
     /// What admission judges by.
     var log: Admission.Log { Admission.Log(epoch: epoch, head: head, floor: floor) }
 
-    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor"
+    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor, b.catalogue"
 
     init(_ row: borrowing Statement, at column: Int32 = 0) throws(HubStoreError) {
         key = InboxKey(row: row.int64(column))
@@ -38,11 +40,12 @@ struct InboxRow {
         head = row.int64(column + 5)
         chain = row.bits(column + 6)
         floor = row.int64(column + 7)
+        catalogue = row.int64(column + 8)
     }
 
     init(
         key: InboxKey, project: ProjectKey, publicID: [UInt8], kind: Kind, epoch: UInt64, head: Position = 0,
-        chain: UInt64 = 0, floor: Position = 0
+        chain: UInt64 = 0, floor: Position = 0, catalogue: Int64 = 0
     ) {
         self.key = key
         self.project = project
@@ -52,6 +55,7 @@ struct InboxRow {
         self.head = head
         self.chain = chain
         self.floor = floor
+        self.catalogue = catalogue
     }
 }
 
@@ -70,7 +74,7 @@ final class InboxQueries {
     init(_ database: StoreDatabase) throws(HubStoreError) {
         byKey = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.id = ?1")
         byPublic = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.public = ?1 AND b.project = ?2")
-        liveMarks = try database.query("SELECT kind, up_to, version FROM mark WHERE inbox = ?1 AND live = 1")
+        liveMarks = try database.query("SELECT kind, up_to, version, author FROM mark WHERE inbox = ?1 AND live = 1")
         oldestMark = try database.query(
             """
             SELECT itime FROM mark WHERE inbox = ?1 AND kind = ?2 AND version > ?3 AND up_to >= ?4
@@ -108,7 +112,9 @@ final class InboxQueries {
         try liveMarks.forEach(inbox.row) { row in
             if let kind = MarkKind(rawValue: row.text(0)) {
                 // Each frontier is stored whole: read-all's part in seen-all has rows of its own.
-                marks[kind].add(Mark(upTo: row.int64(1), version: row.int64(2)))
+                marks[kind].add(
+                    Mark(
+                        upTo: row.int64(1), version: row.int64(2), author: row.withBytes(3) { Author(stored: $0) }))
             }
             return true
         }

@@ -7,6 +7,7 @@ import PealSQLite
 final class SQLiteHubReader: HubReader {
     let queries: InboxQueries
     let readQueries: ReadQueries
+    let restQueries: RestQueries
     private let database: StoreDatabase
     private let deferred: DeferredIndex
     private let begin: Query
@@ -20,6 +21,7 @@ final class SQLiteHubReader: HubReader {
         self.deferred = deferred
         queries = try InboxQueries(database)
         readQueries = try ReadQueries(database)
+        restQueries = try RestQueries(database)
         begin = try database.query("BEGIN")
         end = try database.query("COMMIT")
     }

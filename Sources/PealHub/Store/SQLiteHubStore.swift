@@ -16,6 +16,7 @@ package final class SQLiteHubStore: HubStore {
 
     let database: StoreDatabase
     let inboxes: InboxQueries
+    let rest: RestQueries
     let logQueries: LogQueries
     let actQueries: ActQueries
     let userQueries: UserQueries
@@ -75,6 +76,7 @@ package final class SQLiteHubStore: HubStore {
         let connection = database.connection
         try sqlite { () throws(SQLiteError) in try migrator.migrate(connection) }
         inboxes = try InboxQueries(database)
+        rest = try RestQueries(database)
         logQueries = try LogQueries(database)
         actQueries = try ActQueries(database)
         userQueries = try UserQueries(database)
