@@ -107,6 +107,7 @@ extension Inbox {
         case .connect: openSocket()
         case .send(let frame): send(frame)
         case .close(let code, let reason): socket?.close(code: code.rawValue, reason: reason)
+        case .fetchToken: fetchToken()
         case .schedule(let timer, let delay): schedule(timer, delay)
         case .cancel(let timer): cancel(timer)
         case .wake(let delay): scheduleWake(delay)
@@ -120,6 +121,20 @@ extension Inbox {
                 configuration.log("the entry at \(position) cannot be read; it was set aside")
             }
         }
+    }
+
+    /// The token is the next hello's proof, too.
+    private func fetchToken() {
+        guard let fresh = configuration.freshToken else {
+            drive { $0.freshToken(nil) }
+            return
+        }
+        Task { [weak self] in await self?.tokenCame(fresh()) }
+    }
+
+    private func tokenCame(_ token: String?) {
+        if let token { driver.proof.token = token }
+        drive { $0.freshToken(token) }
     }
 
     /// Held acts and retries become due by time.
@@ -184,6 +199,10 @@ extension Inbox {
             askForURL()
             return
         }
+        if driver.proof.token == nil, let fresh = configuration.freshToken {
+            askForToken(fresh)
+            return
+        }
         let handler = SocketHandler(self, executor)
         var configuration = WebSocketClientConfiguration(url: url, subprotocol: wireSubprotocol)
         configuration.authorityPath = self.configuration.authorityPath
@@ -199,6 +218,23 @@ extension Inbox {
         } catch {
             socketClosed(CloseCode.tryAgain.rawValue, error.message)
         }
+    }
+
+    /// The first token, without which the first hello would be for nothing.
+    private func askForToken(_ fresh: @escaping @Sendable () async -> String?) {
+        connecting = Task { [weak self] in
+            let token = await fresh()
+            guard !Task.isCancelled else { return }
+            await self?.firstTokenCame(token)
+        }
+    }
+
+    private func firstTokenCame(_ token: String?) {
+        guard wanted else { return }
+        connecting = nil
+        guard let token else { return socketClosed(1006, "there is no user token") }
+        driver.proof.token = token
+        openSocket()
     }
 
     private func askForURL() {

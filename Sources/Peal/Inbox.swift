@@ -17,6 +17,9 @@ public actor Inbox {
         public var identity: InboxIdentity
         /// What proves that this device may have it.
         public var proof: Proof
+        /// Gets a fresh user token from the app's own server: before a token ends, and before a reconnect that needs one. Called on
+        /// any thread; nil, which is the default, where the proof does not end or there is none to be had.
+        public var freshToken: (@Sendable () async -> String?)?
         /// The project's API key, or its instance id.
         public var project: String
         /// The hub.

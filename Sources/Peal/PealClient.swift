@@ -45,10 +45,13 @@ public final class PealClient: Sendable {
     ///   - externalID: the app's own id of the user.
     ///   - email: the user's address; at least one of the two is given.
     ///   - hmac: base64(HMAC-SHA256(secret, external id, else the lower-case email)), where the project wants it.
+    ///   - freshToken: gets a user token of the external id from the app's own server, in place of an HMAC: at the first connection,
+    ///     before one ends, and after one has ended. Called on any thread; nil where there is none to be had.
     /// - Throws: ``PealError``: `invalid`, `file`.
-    public func user(externalID: String? = nil, email: String? = nil, hmac: String? = nil) async throws(PealError)
-        -> Inbox
-    {
+    public func user(
+        externalID: String? = nil, email: String? = nil, hmac: String? = nil,
+        freshToken: (@Sendable () async -> String?)? = nil
+    ) async throws(PealError) -> Inbox {
         let externalID = externalID.flatMap { $0.isEmpty ? nil : $0 }
         let email = email.flatMap { $0.isEmpty ? nil : $0.lowercased() }
         guard externalID != nil || email != nil else {
@@ -59,7 +62,7 @@ public final class PealClient: Sendable {
                 throw PealError(.invalid, "the \(name) has more than \(Limits.identity) characters")
             }
         }
-        return try await inbox(.user(externalID: externalID, email: email), Proof(hmac: hmac))
+        return try await inbox(.user(externalID: externalID, email: email), Proof(hmac: hmac), freshToken)
     }
 
     /// The inbox of this device, with its interests. ``Inbox/connect()`` starts its session.
@@ -99,11 +102,14 @@ public final class PealClient: Sendable {
         return String(name.prefix(80)) + "~" + Hex64.text(sum)
     }
 
-    private func inbox(_ identity: InboxIdentity, _ proof: Proof) async throws(PealError) -> Inbox {
+    private func inbox(
+        _ identity: InboxIdentity, _ proof: Proof, _ freshToken: (@Sendable () async -> String?)? = nil
+    ) async throws(PealError) -> Inbox {
         var configuration = Inbox.Configuration(
             path: path(of: identity), identity: identity, proof: proof, project: apiKey, hub: hub)
         configuration.authorityPath = authorityPath
         configuration.log = log
+        configuration.freshToken = freshToken
         return try await Inbox(configuration)
     }
 }

@@ -13,6 +13,9 @@ package struct SessionDriver {
         case send(UpFrame)
         /// Close the socket.
         case close(CloseCode, String)
+        /// Fetch a fresh token within so many milliseconds and put it into ``SessionDriver/proof``; then
+        /// ``DeviceSession/freshToken(_:)``.
+        case fetchToken(within: Milliseconds)
         /// Start or restart a timer.
         case schedule(DeviceSession.Timer, Milliseconds)
         /// Stop a timer.
@@ -106,6 +109,7 @@ package struct SessionDriver {
         case .settle(let settled, let at): try run(session.settled(through: store.settled(settled, at: at)), store)
         case .catchUpAttempt(let last): try store.attemptRefused(last: last)
         case .fork: try store.fork(to: nil)
+        case .fetchToken(let within): effects.append(.fetchToken(within: within))
         case .schedule(let timer, let delay): effects.append(.schedule(timer, delay))
         case .cancel(let timer): effects.append(.cancel(timer))
         case .status(let status): effects.append(.status(status))
@@ -131,8 +135,11 @@ package struct SessionDriver {
     }
 
     private mutating func push(_ store: some ReplicaStore) throws(ReplicaError) {
-        let push = try store.nextPush(maximumCount: Limits.mutationsPerPush, maximumBytes: Limits.frameUp)
-        if let push { effects.append(.send(.push(push.mutations))) }
+        let push = try store.nextPush(maximumCount: Limits.mutationsPerPush, maximumBytes: session.pushBytes)
+        if let push {
+            let isAlone = push.suspect && push.mutations.count == 1
+            effects.append(.send(isAlone ? .suspect(push.mutations[0]) : .push(push.mutations)))
+        }
         try run(session.pushed(last: push?.last), store)
         if push == nil, let due = try store.nextDue() { effects.append(.wake(max(due, 1))) }
     }

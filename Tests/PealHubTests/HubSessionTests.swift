@@ -174,11 +174,12 @@ import Testing
         #expect(try titles(device.entries(through: 5)).last == "T5")
     }
 
-    @Test func `a hub that stops tells its devices to come back`() throws {
+    @Test func `a hub that stops gives its devices a window in which to come back`() throws {
         let hub = try TestHub()
         let device = try TestDevice(hub)
         _ = try device.welcome(hub.hello("mary"))
         try hub.restart()
+        #expect(try device.frame() == .drain(low: 500, high: 3_001))
         #expect(try device.closeCode() == CloseCode.draining.rawValue)
     }
 }

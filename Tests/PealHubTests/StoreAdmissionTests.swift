@@ -114,6 +114,11 @@ import Testing
         let hub = try StoreFixture(kind)
         _ = try hub.join("anna", replica: 1)
         #expect(try hub.admitted(hub.hello(anna, replica: one, attempt: 2)).welcome.mode == .forked)
+    }
+
+    @Test(arguments: StoreKind.all)
+    func `a stranger with a nonce was known to the hub before it went back in time`(_ kind: StoreKind) throws {
+        let hub = try StoreFixture(kind)
         let stranger = ReplicaID(high: 0, low: 2)
         #expect(try hub.admitted(hub.hello(anna, replica: stranger, nonce: "held")).welcome.mode == .ahead)
     }

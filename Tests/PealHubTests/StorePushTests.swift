@@ -115,6 +115,81 @@ import Testing
     }
 }
 
+/// The note that a mutation may end the hub (docs/sync.md section 8).
+@Suite struct StoreSuspectTests {
+    private func suspect(_ hub: StoreFixture, _ mutation: Mutation, _ admitted: Admitted) throws -> PushResult? {
+        try hub.commit { (store) throws(HubStoreError) in
+            try store.suspect(
+                mutation, from: admitted.replica, session: admitted.welcome.session, now: hub.now)
+        }
+    }
+
+    @Test(arguments: StoreKind.all)
+    func `a suspect that ends nothing is processed, and its note is gone`(_ kind: StoreKind) throws {
+        let hub = try StoreFixture(kind)
+        let anna = try hub.join("anna", replica: 1)
+        let first = hub.mutation(1, .mark(.read, upTo: 0))
+        #expect(try suspect(hub, first, anna) == nil)
+        // Cut and sent again: this run goes on, so it ended nothing.
+        #expect(try suspect(hub, first, anna) == nil)
+        #expect(try hub.push([first], anna).appended.count == 1)
+        #expect(try suspect(hub, first, anna)?.settled.map(\.n) == [1])
+        #expect(try suspect(hub, hub.mutation(3, .mark(.read, upTo: 0)), anna)?.stop == .gap(expected: 2))
+    }
+
+    @Test func `a note that a crash left is answered with poison, once, and the queue goes on`() throws {
+        let hub = try StoreFixture()
+        let anna = try hub.join("anna", replica: 1)
+        let first = hub.mutation(1, .mark(.read, upTo: 0))
+        #expect(try suspect(hub, first, anna) == nil)
+        let later = try hub.crashed()
+        let result = try #require(try suspect(later, first, anna))
+        #expect(result.stop == nil && result.appended.count == 1)
+        guard case .act(let act) = try Entry(result.appended[0].bytes[...]).kind else { throw Unexpected("no act") }
+        #expect(act.outcome.code == .poison && act.outcome.isDead && act.n == 1)
+        #expect(try later.push([first], anna).settled.map(\.outcome.code) == [.poison])
+        #expect(try later.push([hub.mutation(2, .mark(.read, upTo: 0))], anna).appended.count == 1)
+        // The next suspect is noted anew.
+        #expect(try suspect(later, hub.mutation(3, .mark(.read, upTo: 0)), anna) == nil)
+    }
+
+    @Test(arguments: StoreKind.all)
+    func `a note of a session that is over, or of one that was fenced, poisons nothing`(_ kind: StoreKind) throws {
+        let hub = try StoreFixture(kind)
+        let anna = try hub.join("anna", replica: 1)
+        let first = hub.mutation(1, .mark(.read, upTo: 0))
+        #expect(try suspect(hub, first, anna) == nil)
+        let again = try hub.admitted(
+            hub.hello(
+                .user(externalID: "anna", email: nil), replica: ReplicaID(high: 0, low: 1), attempt: 2,
+                nonce: anna.welcome.nonce))
+        #expect(try suspect(hub, first, anna)?.stop == .fenced)
+        guard kind.name == StoreKind.sqlite.name else { return }
+        let later = try hub.crashed()
+        #expect(try suspect(later, first, again) == nil)
+    }
+
+    @Test func `a hub that ends in order leaves no note`() throws {
+        let hub = try StoreFixture()
+        let anna = try hub.join("anna", replica: 1)
+        let first = hub.mutation(1, .mark(.read, upTo: 0))
+        #expect(try suspect(hub, first, anna) == nil)
+        try hub.store.close()
+        #expect(try suspect(try hub.crashed(), first, anna) == nil)
+    }
+
+    @Test func `an exception over a suspect is counted, and is no crash`() throws {
+        let hub = try StoreFixture()
+        let anna = try hub.join("anna", replica: 1)
+        let store = try #require(hub.store as? SQLiteHubStore)
+        let first = hub.mutation(1, .mark(.read, upTo: 0))
+        #expect(try suspect(hub, first, anna) == nil)
+        store.fault = { (_) throws(HubStoreError) in throw HubStoreError(.failed, "a test's own") }
+        #expect(try hub.push([first], anna).stop == .failed(n: 1))
+        #expect(try suspect(try hub.crashed(), first, anna) == nil)
+    }
+}
+
 /// What only a store with a fault in it shows.
 @Suite struct StorePoisonTests {
     private func poisoned() throws -> (StoreFixture, SQLiteHubStore, Admitted) {

@@ -64,6 +64,33 @@ import Testing
     }
 
     @Test(arguments: StoreKind.all)
+    func `items of wide publishes are trimmed like others, and those that are not deleted stay`(
+        _ kind: StoreKind
+    ) throws {
+        let hub = try StoreFixture(kind, retention: Self.short)
+        let users = (0..<SQLiteHubStore.deferredFrom).map { "user\($0)" }
+        var ids: [ItemID] = []
+        var inbox = InboxKey(row: 0)
+        for number in 0..<8 {
+            let appended = try hub.publish("pubid-\(number)", to: users).appended[3]
+            ids.append(try StoreFixture.id(of: appended))
+            inbox = appended.inbox
+        }
+        _ = try hub.commit { (store) throws(HubStoreError) in
+            try store.remove([ids[0]], why: "retract", from: inbox, now: hub.now)
+        }
+        // What waits for its index holds the floor back until the next round.
+        try upkeep(hub)
+        try upkeep(hub)
+        #expect(try floor(hub, inbox) == 4)
+        #expect(try hub.entries(inbox, after: 4).map(\.position) == [5, 6, 7, 8, 9])
+        let page = try hub.reader.snapshotPage(of: inbox, id: nil, below: nil, maxRows: 99, maxBytes: 99_999)
+        #expect(page.rows.map(\.id) == ids.dropFirst().reversed())
+        #expect(try hub.reader.item(ids[1], of: inbox, now: hub.now) != nil)
+        #expect(try hub.reader.item(ids[0], of: inbox, now: hub.now) == nil)
+    }
+
+    @Test(arguments: StoreKind.all)
     func `what is old goes however few there are, and no more than is old`(_ kind: StoreKind) throws {
         let hub = try StoreFixture(kind, retention: Retention(entries: 100, age: 10_000, hold: 0, period: 0))
         let anna = try hub.join("anna", replica: 1)

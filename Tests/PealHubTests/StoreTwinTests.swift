@@ -1,4 +1,5 @@
 import Foundation
+import PealHubMemory
 import PealModel
 import Testing
 
@@ -46,6 +47,11 @@ private struct Twins {
             entries: 4, age: 3_600_000, hold: seed.isMultiple(of: 2) ? 60_000 : 5_000, period: 2_000)
         one = try StoreFixture(.sqlite, seed: seed, retention: retention)
         other = try StoreFixture(.memory, seed: seed, retention: retention)
+        // Every other pair makes a durable job of each publish that matches more than one.
+        if seed % 4 < 2 {
+            (one.store as? SQLiteHubStore)?.wideFrom = 1
+            (other.store as? MemoryHubStore)?.wideFrom = 1
+        }
         random = SplitMix(state: seed &* 31 &+ 7)
         members = (1...5).map { number in
             Member(id: ReplicaID(high: seed, low: number), user: number < 4 ? ["anna", "berta"][Int(number) % 2] : nil)
@@ -103,7 +109,12 @@ private struct Twins {
     }
 
     mutating func step() throws {
-        switch pick(0..<22) {
+        switch pick(0..<24) {
+        case 22, 23:
+            let appended = try both("fan-out") { (store, _) throws(HubStoreError) in
+                try store.fanOut(limit: 2, now: now)
+            }
+            for entry in (appended ?? nil) ?? [] { items.append((entry.inbox, try StoreFixture.id(of: entry))) }
         case 0..<3: try publish()
         case 3..<6: try hello()
         case 6..<12: try push()
@@ -176,6 +187,13 @@ private struct Twins {
         if chance(1, of: 40) { mutations[0].n += 1 }
         if chance(1, of: 40) { mutations[0].uid ^= 1 }
         let session = admitted.welcome.session ^ (chance(1, of: 30) ? 1 : 0)
+        if chance(1, of: 9) {
+            let suspect = mutations[0]
+            let answer = try both("suspect") { (store, _) throws(HubStoreError) in
+                try store.suspect(suspect, from: admitted.replica, session: session, now: now)
+            }
+            if answer != .some(nil) { return }
+        }
         let result = try both("push") { (store, _) throws(HubStoreError) in
             try store.push(mutations, from: admitted.replica, session: session, now: now)
         }

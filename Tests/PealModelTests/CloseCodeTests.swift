@@ -26,6 +26,7 @@ private let stop: [CloseCode] = [.version, .revoked, .protocolError, .unknown]
 func `these codes reconnect with back-off`(_ code: CloseCode) {
     var device = DeviceBench.live()
     #expect(0...1_000 ~= device.closed(code, "").reconnectDelay!)
+    if code == .newToken { _ = device.freshToken(nil) }
     #expect(device.fired(.reconnect) == [.status(.connecting), .connect])
 }
 

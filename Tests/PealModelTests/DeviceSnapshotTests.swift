@@ -13,7 +13,8 @@ func `a snapshot is asked for page by page, and nothing is pushed before the swa
     _ = device.received(.welcome(DeviceBench.welcome(mode, head: 10)), bytes: 300)
     #expect(
         device.welcomed(at: 0, outbox: true) == [
-            .resetPush, .schedule(.healthy, 30_000), .status(.loading), .schedule(.stall, 10_000), .requestPage,
+            .resetPush, .schedule(.healthy, 30_000), .schedule(.reset, 300_000), .status(.loading),
+            .schedule(.stall, 10_000), .requestPage,
         ])
     #expect(device.outboxChanged() == [])
     let first = DeviceBench.page(at: 10, last: false)

@@ -27,7 +27,12 @@ private func mutate(_ bytes: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
 
 /// Whether a push holds an operation that could not be understood; such a one is never encoded.
 private func isMalformed(_ frame: UpFrame) -> Bool {
-    guard case .push(let mutations) = frame else { return false }
+    let mutations: [Mutation]
+    switch frame {
+    case .push(let all): mutations = all
+    case .suspect(let mutation): mutations = [mutation]
+    default: return false
+    }
     return mutations.contains { if case .malformed = $0.operation { true } else { false } }
 }
 

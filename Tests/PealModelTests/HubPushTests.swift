@@ -12,12 +12,15 @@ import Testing
     #expect(hub.committed([]) == [])
 }
 
-@Test func `one push is in flight`() {
+@Test func `one push is in flight; a second one is to come again`() {
     var hub = HubBench.live()
     _ = hub.received(.push([HubBench.mutation(1)]), now: 0)
-    #expect(
-        hub.received(.push([HubBench.mutation(2)]), now: 0)
-            == [.close(.protocolError, "a push while one is in flight")])
+    #expect(hub.received(.push([HubBench.mutation(2)]), now: 0) == [.write])
+    #expect(hub.nextOutput() == .frame(.busy(retryAfter: 100)))
+    // The first is still in flight, and ends.
+    #expect(hub.received(.push([HubBench.mutation(2)]), now: 0) == [.write])
+    #expect(hub.committed([]) == [])
+    #expect(hub.received(.push([HubBench.mutation(2)]), now: 0) == [.commit([HubBench.mutation(2)])])
 }
 
 @Test func `an empty push is nothing`() {
@@ -47,7 +50,9 @@ import Testing
     #expect(hub.nextOutput() == nil)
 }
 
-@Test func `a token is not looked at yet`() {
+@Test func `a suspect goes alone, and is noted before it is processed`() {
     var hub = HubBench.live()
-    #expect(hub.received(.token("t"), now: 0) == [.firstFrame])
+    #expect(
+        hub.received(.suspect(HubBench.mutation(1)), now: 0) == [.firstFrame, .commitSuspect(HubBench.mutation(1))])
+    #expect(hub.received(.push([HubBench.mutation(2)]), now: 0) == [.write])
 }

@@ -4,7 +4,7 @@ import Testing
 @Test func `an act is pushed at once where nothing is in flight`() {
     var device = DeviceBench.live()
     #expect(device.outboxChanged() == [.push])
-    #expect(device.pushed(last: 3) == [])
+    #expect(device.pushed(last: 3) == [.schedule(.push, 30_000)])
     #expect(device.outboxChanged() == [])
 }
 
@@ -30,7 +30,7 @@ import Testing
     let settled = [Settled(n: 2, uid: 2, outcome: .applied), Settled(n: 3, uid: 3, outcome: .noop)]
     #expect(device.received(.settled(settled, at: 7), bytes: 90) == [.settle(settled, at: 7)])
     #expect(device.settled(through: 2) == [])
-    #expect(device.settled(through: 3) == [.push])
+    #expect(device.settled(through: 3) == [.cancel(.push), .push])
 }
 
 @Test func `an act that is queued while an empty outbox is being looked at is not forgotten`() {
@@ -43,7 +43,7 @@ import Testing
 @Test func `a busy hub gets the same acts again after its delay, and none before`() {
     var device = DeviceBench.live(outbox: true)
     _ = device.pushed(last: 3)
-    #expect(device.received(.busy(retryAfter: 700), bytes: 40) == [.resetPush, .schedule(.busy, 700)])
+    #expect(device.received(.busy(retryAfter: 700), bytes: 40) == [.cancel(.push), .resetPush, .schedule(.busy, 700)])
     #expect(device.outboxChanged() == [])
     #expect(device.settled(through: 9) == [])
     #expect(device.fired(.busy) == [.push])
@@ -52,7 +52,7 @@ import Testing
 @Test func `a busy hub without a delay is asked again after a moment`() {
     var device = DeviceBench.live(outbox: true)
     _ = device.pushed(last: 3)
-    #expect(device.received(.busy(retryAfter: -5), bytes: 40) == [.resetPush, .schedule(.busy, 1)])
+    #expect(device.received(.busy(retryAfter: -5), bytes: 40) == [.cancel(.push), .resetPush, .schedule(.busy, 1)])
 }
 
 @Test func `a new session offers what was sent again, and a push of the old one is forgotten`() {

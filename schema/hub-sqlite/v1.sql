@@ -187,12 +187,15 @@ CREATE TABLE replica (
     session INTEGER,
     -- How often the mutation last_n + 1 made the hub fail.
     failures INTEGER NOT NULL DEFAULT 0,
+    -- Which run of the hub is about to process the mutation last_n + 1, which may end it; NULL for none.
+    suspect INTEGER,
     -- The durable cursor.
     got INTEGER NOT NULL DEFAULT 0,
     created INTEGER NOT NULL,
     seen_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX replica_inbox ON replica (inbox);
+CREATE INDEX replica_suspect ON replica (id) WHERE suspect IS NOT NULL;
 
 -- Every processed act, kept 40 days. The author is a replica's 16 bytes, or empty for HTTP.
 CREATE TABLE act (

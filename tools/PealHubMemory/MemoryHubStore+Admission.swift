@@ -62,6 +62,7 @@ extension MemoryHubStore {
         replica.attempt = hello.attempt
         replica.nonceIssued = nonce
         replica.session = session
+        if replica.suspect == run { replica.suspect = nil }
         replica.seenAt = now
         state.replicas[row - 1] = replica
         let inbox = state[key]

@@ -40,6 +40,33 @@ extension MemoryHubStore {
         return result
     }
 
+    package func suspect(
+        _ mutation: Mutation, from replica: ReplicaKey, session: UInt64, now: Milliseconds
+    ) throws(HubStoreError) -> PushResult? {
+        guard let row = row(replica), state.replicas[row].session == session,
+            mutation.n == state.replicas[row].lastN + 1
+        else { return try push([mutation], from: replica, session: session, now: now) }
+        guard let noted = state.replicas[row].suspect, noted != run else {
+            state.replicas[row].suspect = run
+            return nil
+        }
+        let inbox = state.replicas[row].inbox
+        guard !state[inbox].kind.isDeleted else { return PushResult(stop: .fenced) }
+        let act = Act.fatal(mutation, by: .replica(state.replicas[row].id), now: now)
+        return PushResult(appended: [try settle(act, mutation, row: row, now: now)])
+    }
+
+    /// Appends the act of a replica and moves its lastN.
+    private func settle(_ act: Act, _ mutation: Mutation, row: Int, now: Milliseconds) throws(HubStoreError) -> Appended
+    {
+        let appended = try append(act, to: state.replicas[row].inbox, now: now)
+        state.replicas[row].lastN = mutation.n
+        state.replicas[row].lastUID = mutation.uid
+        state.replicas[row].failures = 0
+        state.replicas[row].suspect = nil
+        return appended
+    }
+
     /// The answer to a resend; nil where another uid had the number.
     private func settled(_ mutation: Mutation, of replica: ReplicaRow) -> Settled? {
         guard let found = state[replica.inbox].outcome(of: .replica(replica.id), n: mutation.n) else {
@@ -64,13 +91,10 @@ extension MemoryHubStore {
         } catch {
             if error.abortsCommit { throw error }
             state.replicas[row].failures += 1
+            state.replicas[row].suspect = nil
             guard state.replicas[row].failures >= HubStoreLimits.poisonFrom, !planted(.poisonBlocks) else { return nil }
             act = .poison(mutation, by: author, now: now)
         }
-        let appended = try append(act, to: inbox, now: now)
-        state.replicas[row].lastN = mutation.n
-        state.replicas[row].lastUID = mutation.uid
-        state.replicas[row].failures = 0
-        return appended
+        return try settle(act, mutation, row: row, now: now)
     }
 }

@@ -17,6 +17,8 @@ package final class MemoryHubStore: HubStore {
     /// What the running transaction sees and changes.
     var state = State()
     let random: () -> UInt64
+    /// Names this run of the hub.
+    private(set) var run: UInt64
     private(set) var isInTransaction = false
     /// The number of the next entry.
     var nextSeq: Int64 = 1
@@ -36,6 +38,7 @@ package final class MemoryHubStore: HubStore {
     package init(retention: Retention = Retention(), random: @escaping () -> UInt64) {
         self.retention = retention
         self.random = random
+        run = random()
     }
 
     // MARK: Backup
@@ -46,10 +49,12 @@ package final class MemoryHubStore: HubStore {
         return state
     }
 
-    /// Puts a backup in the place of what is here, as when a hub's file is restored. Not inside a transaction.
+    /// Puts a backup in the place of what is here, as when a hub's file is restored; another run of the hub begins. Not inside
+    /// a transaction.
     package func restore(_ backup: State) {
         precondition(!isInTransaction, "a backup is restored between transactions")
         state = backup
+        run = random()
         committed.state.withLock { $0 = backup }
     }
 
@@ -85,7 +90,11 @@ package final class MemoryHubStore: HubStore {
 
     package func makeReader() throws(HubStoreError) -> any HubReader { MemoryHubReader(committed) }
 
-    package func close() throws(HubStoreError) {}
+    package func close() throws(HubStoreError) {
+        precondition(!isInTransaction, "a store is closed between transactions")
+        for row in state.replicas.indices where state.replicas[row].suspect == run { state.replicas[row].suspect = nil }
+        committed.state.withLock { $0 = state }
+    }
 
     // MARK: Projects
 

@@ -32,6 +32,7 @@ struct ReplicaRow: Sendable {
     var lastUID: UInt64?
     var session: UInt64?
     var failures: Int64 = 0
+    var suspect: UInt64?
     var got: Position = 0
     var seenAt: Milliseconds
 }

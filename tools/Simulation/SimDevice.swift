@@ -129,6 +129,7 @@ final class SimDevice {
             link.isDeviceOpen = false
             self.link = nil
             socketClosed(code, reason)
+        case .fetchToken: drive { $0.freshToken("fresh") }
         case .schedule(let timer, let delay): timers[timer] = world.now + delay
         case .cancel(let timer): timers[timer] = nil
         case .wake(let delay): wake = world.now + delay

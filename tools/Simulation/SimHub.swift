@@ -59,6 +59,8 @@ final class SimHub {
             case .admit(let hello): admit(hello, link)
             case .firstFrame: firstFrame(link)
             case .commit(let mutations): push(mutations, link)
+            case .commitSuspect(let mutation): pushSuspect(mutation, link)
+            case .checkToken: perform(link.session.renewed(expires: .max), link)
             case .acknowledge(let position):
                 if let replica = link.replica { acknowledged[replica] = max(acknowledged[replica] ?? 0, position) }
             case .loadPage(let request): loadPage(request, link)
@@ -155,16 +157,39 @@ final class SimHub {
             perform(link.session.busy(retryAfter: 500), link)
             return
         }
+        push(mutations, ReplicaKey(row: replica), session, link)
+    }
+
+    private func push(_ mutations: [Mutation], _ replica: ReplicaKey, _ session: UInt64, _ link: Link) {
         submit(link) { [self] (store) throws(HubStoreError) in
-            let result = try store.push(
-                mutations, from: ReplicaKey(row: replica), session: session, now: world.hubNow)
-            if !result.appended.isEmpty, let last = newest[replica], last != session {
+            let result = try store.push(mutations, from: replica, session: session, now: world.hubNow)
+            if !result.appended.isEmpty, let last = newest[replica.row], last != session {
                 world.fail("a push of an older session was taken")
             }
             return (result, result.appended)
         } _: { [self] (result: Result<PushResult, HubStoreError>) in
-            guard link.isHubOpen else { return }
-            perform(link.session.answered(result), link)
+            answered(result, link)
+        }
+    }
+
+    private func answered(_ result: Result<PushResult, HubStoreError>, _ link: Link) {
+        guard link.isHubOpen else { return }
+        perform(link.session.answered(result), link)
+    }
+
+    private func pushSuspect(_ mutation: Mutation, _ link: Link) {
+        guard let replica = link.replica, let session = link.session.session else { return }
+        submit(link) { [world] (store) throws(HubStoreError) in
+            let result = try store.suspect(
+                mutation, from: ReplicaKey(row: replica), session: session, now: world.hubNow)
+            return (result, result?.appended ?? [])
+        } _: { [self] (result: Result<PushResult?, HubStoreError>) in
+            switch result {
+            // Also where the link has gone meanwhile: a note that nothing follows would look like a crash's.
+            case .success(nil): push([mutation], ReplicaKey(row: replica), session, link)
+            case .success(let answer?): answered(.success(answer), link)
+            case .failure(let error): answered(.failure(error), link)
+            }
         }
     }
 

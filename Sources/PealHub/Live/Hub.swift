@@ -11,6 +11,11 @@ actor Hub {
     static let helloPatience: Milliseconds = 10_000
     /// Milliseconds between looks at the clock.
     static let tick: Milliseconds = 5_000
+    /// Milliseconds in which a hub that drains is not expected back.
+    static let drainLow: Milliseconds = 500
+    /// Milliseconds after that over which the devices spread, at least and at most: one more a session.
+    static let drainLeast: Milliseconds = 2_500
+    static let drainMost: Milliseconds = 60_000
     /// Bytes of entries in a frame; commas and the frame's own members need the rest of ``Limits/frameDown``.
     static let frameBytes = Limits.frameDown - 2 * Limits.windowEntries
 
@@ -22,7 +27,7 @@ actor Hub {
     private var server: WebSocketServer?
     var committer: Committer?
     private var logReader: LogReader?
-    private var connections: [ConnectionID: HubConnection] = [:]
+    var connections: [ConnectionID: HubConnection] = [:]
     private var sessions: [UInt64: ConnectionID] = [:]
     var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
@@ -119,6 +124,8 @@ actor Hub {
             case .admit(let hello): admit(hello, connection)
             case .firstFrame: firstFrame(connection)
             case .commit(let mutations): push(mutations, connection)
+            case .commitSuspect(let mutation): pushSuspect(mutation, connection)
+            case .checkToken(let token): checkToken(token, connection)
             case .acknowledge(let position):
                 if let replica = connection.replica { cursors[replica] = position }
             case .loadPage(let request): loadPage(request, connection)
@@ -135,7 +142,7 @@ actor Hub {
         committer?.submit(
             { (store) throws(HubStoreError) in
                 let answer = try Admitter.admit(hello, store: store, now: now)
-                guard case .admitted(let admitted) = answer else { return Committed(value: answer) }
+                guard case .admitted(let admitted, _) = answer else { return Committed(value: answer) }
                 return Committed(value: answer, appended: [admitted.appended].compactMap { $0 })
             },
             completion: { result in
@@ -150,15 +157,17 @@ actor Hub {
         _ result: Result<Admitter.Answer, HubStoreError>, _ hello: Hello, _ connection: HubConnection
     ) {
         switch result {
-        case .success(.admitted(let admitted)):
+        case .success(.admitted(let admitted, let expires)):
             if let old = admitted.replaced.flatMap({ sessions[$0] }), let other = connections[old], old != connection.id
             {
                 leave(other)
                 perform(other.session.denied(.replaced, "a newer session of this replica"), other)
             }
             if admitted.welcome.mode != .forked { join(admitted, connection) }
+            connection.hello = hello
             perform(
-                connection.session.admitted(admitted.welcome, at: hello.cursor.position, now: clock()), connection)
+                connection.session.admitted(
+                    admitted.welcome, at: hello.cursor.position, now: clock(), expires: expires), connection)
         case .success(.attemptTooLow(let last)): perform(connection.session.refused(last: last), connection)
         case .success(.denied(let code, let reason)): perform(connection.session.denied(code, reason), connection)
         case .failure(let error):
@@ -176,40 +185,6 @@ actor Hub {
         inboxes[admitted.inbox] = live
         live.connections[connection.id] = connection
         connection.live = live
-    }
-
-    private func firstFrame(_ connection: HubConnection) {
-        guard let replica = connection.replica, let session = connection.session.session else { return }
-        let now = clock()
-        committer?.submit(
-            { (store) throws(HubStoreError) in
-                Committed(value: try store.firstFrame(replica, session: session, now: now))
-            },
-            completion: { _ in })
-    }
-
-    private func push(_ mutations: [Mutation], _ connection: HubConnection) {
-        guard let replica = connection.replica, let session = connection.session.session else { return }
-        let id = connection.id
-        let now = clock()
-        committer?.submit(
-            weight: mutations.count,
-            { (store) throws(HubStoreError) in
-                let result = try store.push(mutations, from: replica, session: session, now: now)
-                return Committed(value: result, appended: result.appended)
-            },
-            completion: { result in
-                self.assumeIsolated { hub in
-                    guard let connection = hub.connections[id] else { return }
-                    hub.pushed(result, connection)
-                }
-            })
-    }
-
-    private func pushed(_ result: Result<PushResult, HubStoreError>, _ connection: HubConnection) {
-        if case .failure(let error) = result { log("a push was not taken: \(error)") }
-        perform(connection.session.answered(result), connection)
-        if case .success(let pushed) = result, pushed.stop == .ended, let inbox = connection.inbox { revoke([inbox]) }
     }
 
     private func loadPage(_ request: SnapshotRequest, _ connection: HubConnection) {
@@ -349,12 +324,13 @@ actor Hub {
         }
     }
 
-    /// Tells every device to come back later, and takes no new ones.
+    /// Tells every device to come back at a moment of a window, which is the longer the more there are, and takes no new ones.
     func drain() {
         draining = true
         flushCursors(clock())
+        let high = Self.drainLow + min(Self.drainMost, Self.drainLeast + Milliseconds(connections.count))
         for connection in connections.values {
-            perform(connection.session.denied(.draining, "this hub is stopping"), connection)
+            perform(connection.session.drain(low: Self.drainLow, high: high), connection)
         }
     }
 }

@@ -11,6 +11,8 @@ final class HubConnection {
     var live: LiveInbox?
     /// The replica, once admitted.
     var replica: ReplicaKey?
+    /// What it was admitted with: whose token a fresh one must be.
+    var hello: Hello?
     /// The session's id, once admitted; it stays when the session is denied.
     var joined: UInt64?
     /// Entries that were read from the log and wait for the socket: at most one frame of them.

@@ -83,6 +83,13 @@ package protocol HubStore: AnyObject {
     func push(
         _ mutations: [Mutation], from replica: ReplicaKey, session: UInt64, now: Milliseconds
     ) throws(HubStoreError) -> PushResult
+    /// Notes that a mutation, which was in flight at three cuts, may end the process (docs/sync.md section 8).
+    ///
+    /// - Returns: nil where it is noted: commit, then ``push(_:from:session:now:)`` it alone. Else the answer: it is a resend, may
+    ///   not come, or an earlier run of the hub left its note and so has ended over it; then it is settled as `poison`.
+    func suspect(
+        _ mutation: Mutation, from replica: ReplicaKey, session: UInt64, now: Milliseconds
+    ) throws(HubStoreError) -> PushResult?
 
     // MARK: Acts, publishing
 

@@ -16,9 +16,16 @@ package enum HubStoreLimits {
 
 extension Act {
     /// What settles a mutation that made the hub fail too often.
-    package static func poison(_ mutation: Mutation, by author: Author, now: Milliseconds) -> Act {
+    package static func poison(
+        _ mutation: Mutation, by author: Author, now: Milliseconds,
+        reason: String = "The hub failed three times over what was done."
+    ) -> Act {
         Act(
-            author: author, n: mutation.n, uid: mutation.uid, itime: now,
-            outcome: Outcome(.poison, reason: "The hub failed three times over what was done."))
+            author: author, n: mutation.n, uid: mutation.uid, itime: now, outcome: Outcome(.poison, reason: reason))
+    }
+
+    /// What settles a mutation whose note a crash left.
+    package static func fatal(_ mutation: Mutation, by author: Author, now: Milliseconds) -> Act {
+        poison(mutation, by: author, now: now, reason: "The hub ended while it worked on what was done.")
     }
 }

@@ -58,7 +58,8 @@ extension SQLiteHubStore {
         // Who presents the nonce that was issued last has its welcome: the hello itself is the first frame after it. Without
         // this, a second lost welcome in a row would make a fork of nobody.
         let current = hello.nonce == row.nonceIssued ? hello.nonce : row.nonceCurrent
-        try sessionQueries.open.run(row.key.row, hello.attempt, nonce, session, now, current)
+        // A note of this very run is no crash's: the session that made it is over.
+        try sessionQueries.open.run(row.key.row, hello.attempt, nonce, session, now, current, run)
         // Until a frame has proved that a welcome arrived, the next one must carry the secret too.
         let secret =
             current.isEmpty

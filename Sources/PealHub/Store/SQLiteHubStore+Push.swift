@@ -13,6 +13,7 @@ struct ReplicaRow {
     var lastUID: UInt64?
     var session: UInt64?
     var failures: Int64
+    var suspect: UInt64?
 }
 
 extension SQLiteHubStore {
@@ -55,6 +56,22 @@ extension SQLiteHubStore {
             }
         }
         return result
+    }
+
+    package func suspect(
+        _ mutation: Mutation, from replica: ReplicaKey, session: UInt64, now: Milliseconds
+    ) throws(HubStoreError) -> PushResult? {
+        guard let row = try sessionQueries.replica(replica), row.session == session, mutation.n == row.lastN + 1 else {
+            return try push([mutation], from: replica, session: session, now: now)
+        }
+        guard let noted = row.suspect, noted != run else {
+            try sessionQueries.suspect.run(row.key.row, run)
+            return nil
+        }
+        let inbox = try inboxes.inbox(row.inbox)
+        guard inbox.kind != .deleted else { return PushResult(stop: .fenced) }
+        let act = Act.fatal(mutation, by: .replica(row.id), now: now)
+        return PushResult(appended: [try settle(act, of: row, in: try SQLiteInboxView(inbox, in: self), now: now)])
     }
 
     /// The answer to a resend; nil where another uid had the number: the replica was restored or cloned.

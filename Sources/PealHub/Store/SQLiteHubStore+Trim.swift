@@ -19,7 +19,7 @@ final class TrimQueries {
                 LEFT JOIN state s ON s.inbox = l.inbox AND s.position = l.position
             WHERE l.inbox = ?1 AND l.position > ?2 ORDER BY l.position LIMIT ?3
             """)
-        emptyEntry = try database.query("UPDATE entry SET bytes = NULL WHERE seq = ?1")
+        emptyEntry = try database.query("UPDATE entry SET bytes = NULL, template = NULL WHERE seq = ?1")
         setFloor = try database.query("UPDATE inbox SET floor = ?2 WHERE id = ?1")
     }
 }
@@ -65,7 +65,7 @@ extension SQLiteHubStore {
             gone.append((position, row.int64(1), isEmptied: row.int64(2) == 0 || row.bool(4)))
             return true
         }
-        if !deferred.rows(of: InboxKey(row: inbox)).isEmpty { wantsSettling = true }
+        if heads.behind[InboxKey(row: inbox)] != nil { wantsSettling = true }
         guard let last = gone.last else { return 0 }
         for entry in gone where entry.isEmptied { try trimQueries.emptyEntry.run(entry.seq) }
         try trimQueries.setFloor.run(inbox, last.position)

@@ -33,6 +33,8 @@ package final class SQLiteHubStore: HubStore {
     var hasher = SHA256Hasher()
     /// The source of ids, nonces and sessions.
     package var random: any RandomNumberGenerator
+    /// Names this run of the hub: what an earlier one noted and did not take back, it ended over.
+    let run: UInt64
     /// The seq of the next entry.
     var nextSeq: Int64 = 1
     /// `meta.indexed_seq`.
@@ -66,6 +68,7 @@ package final class SQLiteHubStore: HubStore {
         self.path = path
         self.retention = retention
         self.random = random
+        run = self.random.next()
         var options = Connection.Options()
         options.cacheKiB = 64 * 1_024
         options.checkpointPages = 8_000
@@ -156,6 +159,8 @@ package final class SQLiteHubStore: HubStore {
         try begin()
         do {
             try settle()
+            // A run that ends in order has ended over nothing.
+            try sessionQueries.forgetSuspects.run(run)
         } catch {
             rollback()
             throw error

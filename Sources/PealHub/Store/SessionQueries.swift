@@ -12,12 +12,14 @@ final class SessionQueries {
     let acknowledge: Query
     let advance: Query
     let fail: Query
+    let suspect: Query
+    let forgetSuspects: Query
     let seed: Query
     let insertInbox: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         let columns = """
-            id, public, inbox, attempt, nonce_current, nonce_issued, last_n, last_uid, session, failures
+            id, public, inbox, attempt, nonce_current, nonce_issued, last_n, last_uid, session, failures, suspect
             """
         byKey = try database.query("SELECT \(columns) FROM replica WHERE id = ?1")
         byPublic = try database.query("SELECT \(columns) FROM replica WHERE public = ?1")
@@ -28,7 +30,8 @@ final class SessionQueries {
             """)
         open = try database.query(
             """
-            UPDATE replica SET attempt = ?2, nonce_issued = ?3, session = ?4, seen_at = ?5, nonce_current = ?6
+            UPDATE replica SET attempt = ?2, nonce_issued = ?3, session = ?4, seen_at = ?5, nonce_current = ?6,
+                suspect = nullif(suspect, ?7)
             WHERE id = ?1
             """)
         attempt = try database.query("UPDATE replica SET attempt = ?2, seen_at = ?3 WHERE id = ?1")
@@ -37,8 +40,12 @@ final class SessionQueries {
             UPDATE replica SET nonce_current = nonce_issued, seen_at = ?3 WHERE id = ?1 AND session = ?2 RETURNING 1
             """)
         acknowledge = try database.query("UPDATE replica SET got = max(got, ?2), seen_at = ?3 WHERE id = ?1")
-        advance = try database.query("UPDATE replica SET last_n = ?2, last_uid = ?3, failures = 0 WHERE id = ?1")
-        fail = try database.query("UPDATE replica SET failures = ?2 WHERE id = ?1")
+        advance = try database.query(
+            "UPDATE replica SET last_n = ?2, last_uid = ?3, failures = 0, suspect = NULL WHERE id = ?1")
+        fail = try database.query("UPDATE replica SET failures = ?2, suspect = NULL WHERE id = ?1")
+        forgetSuspects = try database.query(
+            "UPDATE replica SET suspect = NULL WHERE suspect IS NOT NULL AND suspect = ?1")
+        suspect = try database.query("UPDATE replica SET suspect = ?2 WHERE id = ?1")
         seed = try database.query("SELECT seed FROM project WHERE id = ?1")
         insertInbox = try database.query(
             "INSERT INTO inbox (project, public, kind, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id")
@@ -61,7 +68,7 @@ final class SessionQueries {
                 key: ReplicaKey(row: row.int64(0)), id: id, inbox: InboxKey(row: row.int64(2)), attempt: row.int64(3),
                 nonceCurrent: row.text(4), nonceIssued: row.text(5), lastN: row.int64(6),
                 lastUID: row.isNull(7) ? nil : row.bits(7), session: row.isNull(8) ? nil : row.bits(8),
-                failures: row.int64(9))
+                failures: row.int64(9), suspect: row.isNull(10) ? nil : row.bits(10))
         }
     }
 }

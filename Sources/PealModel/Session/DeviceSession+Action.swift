@@ -27,6 +27,9 @@ extension DeviceSession {
         case catchUpAttempt(Int64)
         /// Take a new replica id, keep the data, offer outbox and journal again (docs/sync.md section 7).
         case fork
+        /// Fetch a fresh token, which is wanted within so many milliseconds; then ``DeviceSession/freshToken(_:)``, with nil where
+        /// there is none to be had.
+        case fetchToken(within: Milliseconds)
         /// Start or restart a timer; then ``DeviceSession/fired(_:)``.
         case schedule(Timer, Milliseconds)
         /// Stop a timer.
@@ -53,6 +56,10 @@ extension DeviceSession {
         case probe
         /// A busy hub.
         case busy
+        /// The answer to a push.
+        case push
+        /// Two snapshots within so short a time are reported.
+        case reset
     }
 
     /// What an app is told.

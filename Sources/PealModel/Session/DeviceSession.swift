@@ -13,12 +13,20 @@ public struct DeviceSession: Equatable, Sendable {
     static let probeDelay: Milliseconds = 5_000
     /// Milliseconds that a welcome may take.
     static let greetingDelay: Milliseconds = 10_000
+    /// Milliseconds that the answer to a push may take.
+    static let pushDelay: Milliseconds = 30_000
+    /// Milliseconds in which a second snapshot of one epoch is reported.
+    static let resetPeriod: Milliseconds = 300_000
+    /// Bytes of a push that a frame which was too large does not go below.
+    static let leastPushBytes = 1_024
+    /// Milliseconds that a connection waits for a fresh token, once its own delay is over.
+    static let tokenDelay: Milliseconds = 60_000
     /// Milliseconds before a replaced session says hello again.
     static let replacedDelay: Milliseconds = 60_000
 
-    private enum State: Equatable, Sendable {
+    enum State: Equatable, Sendable {
         case idle
-        case waiting
+        case waiting(Wait)
         case connecting
         case greeting(attempt: Int64?, refusals: Int)
         case welcoming(Welcome)
@@ -27,7 +35,16 @@ public struct DeviceSession: Equatable, Sendable {
         case stopped(CloseCode)
     }
 
-    private struct Live: Equatable, Sendable {
+    struct Wait: Equatable, Sendable {
+        /// A newer session lives: a change of network does not cut the wait short.
+        var isReplaced = false
+        /// A fresh token is being fetched, without which the next connection would be for nothing.
+        var needsToken = false
+        /// The delay is over.
+        var isDue = false
+    }
+
+    struct Live: Equatable, Sendable {
         var session: UInt64
         var position: Position
         var head: Position
@@ -42,13 +59,19 @@ public struct DeviceSession: Equatable, Sendable {
         var busy = false
     }
 
-    private var state = State.idle
+    var state = State.idle
     private var backoff: Backoff
-    private let windowEntries: Int
-    private let windowBytes: Int
+    let windowEntries: Int
+    let windowBytes: Int
     private var drainWindow: ClosedRange<Milliseconds>?
     /// A fork was found since the last healthy session.
     private var forked = false
+    /// The epoch of the last snapshot, for as long as another one is worth a report.
+    private var lastReset: UInt64?
+    /// A snapshot is not swapped in yet; one that goes on after a cut is no other.
+    var resetting = false
+    /// Bytes of a push's frame, at most: less after a frame that was too large for the hub.
+    public private(set) var pushBytes = Limits.frameUp
 
     /// A session that has not started.
     ///
@@ -91,9 +114,7 @@ public struct DeviceSession: Equatable, Sendable {
     /// Starts, or starts again after a stop.
     public mutating func start() -> [Action] {
         switch state {
-        case .idle, .stopped:
-            state = .connecting
-            return [.status(.connecting), .connect]
+        case .idle, .stopped: return connect()
         default: return []
         }
     }
@@ -103,6 +124,7 @@ public struct DeviceSession: Equatable, Sendable {
         let live = isLive
         let wasOpen = isConnected || state == .connecting
         state = .idle
+        lastReset = nil
         var actions = Timer.allCases.map(Action.cancel)
         if live { actions.append(.send(.bye)) }
         if wasOpen { actions.append(.close(.tryAgain, "bye")) }
@@ -129,7 +151,7 @@ public struct DeviceSession: Equatable, Sendable {
         case .idle, .waiting, .stopped: return []
         default: break
         }
-        let cancels = [Timer.greeting, .got, .stall, .healthy, .probe, .busy].map(Action.cancel)
+        let cancels = [Timer.greeting, .got, .stall, .healthy, .probe, .busy, .push].map(Action.cancel)
         let window = drainWindow
         drainWindow = nil
         switch code.consequence {
@@ -138,7 +160,12 @@ public struct DeviceSession: Equatable, Sendable {
             return cancels + [.status(.stopped(code, reason))]
         case .act where code == .forked && state != .closing: return cancels + Self.fork + waitAfterFork()
         case .act where code == .forked: return cancels + waitAfterFork()
-        case .act where code == .replaced: return cancels + wait(Self.replacedDelay)
+        case .act where code == .replaced: return cancels + wait(Self.replacedDelay, Wait(isReplaced: true))
+        case .act where code == .newToken:
+            return cancels + [.fetchToken(within: 0)] + wait(backoff.next(), Wait(needsToken: true))
+        case .act where code == .frameTooLarge:
+            pushBytes = max(pushBytes / 2, Self.leastPushBytes)
+            return cancels + wait(backoff.next())
         case .act, .backOff:
             return cancels + wait(window.map { backoff.within($0) } ?? backoff.next())
         }
@@ -155,12 +182,12 @@ public struct DeviceSession: Equatable, Sendable {
         return wait(delay)
     }
 
-    private mutating func wait(_ delay: Milliseconds) -> [Action] {
-        state = .waiting
+    private mutating func wait(_ delay: Milliseconds, _ wait: Wait = Wait()) -> [Action] {
+        state = .waiting(wait)
         return [.status(.offline(retryAfter: delay)), .schedule(.reconnect, delay)]
     }
 
-    private mutating func close(_ code: CloseCode, _ reason: String) -> [Action] {
+    mutating func close(_ code: CloseCode, _ reason: String) -> [Action] {
         state = .closing
         return [.close(code, reason)]
     }
@@ -168,7 +195,8 @@ public struct DeviceSession: Equatable, Sendable {
     /// The network came up or changed: one try within half a second, or a probe of what may be a dead socket.
     public mutating func networkChanged() -> [Action] {
         switch state {
-        case .waiting: [.schedule(.reconnect, backoff.within(0...Backoff.networkUp))]
+        case .waiting(let wait) where !wait.isReplaced:
+            [.schedule(.reconnect, backoff.within(0...Backoff.networkUp))]
         case .live: [.send(.ping), .schedule(.probe, Self.probeDelay)]
         default: []
         }
@@ -177,9 +205,11 @@ public struct DeviceSession: Equatable, Sendable {
     /// A timer ran out.
     public mutating func fired(_ timer: Timer) -> [Action] {
         switch (timer, state) {
-        case (.reconnect, .waiting):
-            state = .connecting
-            return [.status(.connecting), .connect]
+        case (.reconnect, .waiting(var wait)):
+            guard wait.needsToken, !wait.isDue else { return connect() }
+            wait.isDue = true
+            state = .waiting(wait)
+            return [.schedule(.reconnect, Self.tokenDelay)]
         case (.greeting, .greeting), (.greeting, .welcoming): return close(.tryAgain, "no welcome")
         case (.probe, .live): return close(.tryAgain, "a probe was not answered")
         case (.got, .live(var live)):
@@ -195,6 +225,30 @@ public struct DeviceSession: Equatable, Sendable {
         case (.busy, .live(var live)):
             live.busy = false
             return push(&live)
+        case (.push, .live(let live)) where live.inFlight != nil:
+            return [.report("a push was not answered for \(Self.pushDelay / 1_000) s")]
+                + close(.tryAgain, "a push was not answered")
+        case (.reset, _):
+            lastReset = nil
+            return []
+        default: return []
+        }
+    }
+
+    private mutating func connect() -> [Action] {
+        state = .connecting
+        return [.status(.connecting), .connect]
+    }
+
+    /// A fresh token was fetched and is what the next hello proves with; nil where there is none to be had, so that the old one is
+    /// tried again.
+    public mutating func freshToken(_ token: String?) -> [Action] {
+        switch state {
+        case .live: return token.map { [.send(.token($0))] } ?? []
+        case .waiting(var wait) where wait.needsToken:
+            wait.needsToken = false
+            state = .waiting(wait)
+            return wait.isDue ? connect() : []
         default: return []
         }
     }
@@ -218,7 +272,8 @@ public struct DeviceSession: Equatable, Sendable {
             live.busy = true
             live.outboxWaits = true
             state = .live(live)
-            return [.resetPush, .schedule(.busy, max(retryAfter, 1))]
+            return [.cancel(.push), .resetPush, .schedule(.busy, max(retryAfter, 1))]
+        case (.renew(let seconds), .live): return [.fetchToken(within: max(0, min(seconds, 86_400)) * 1_000)]
         case (.ping, .live): return [.send(.pong)]
         case (.pong, .live): return [.cancel(.probe)]
         case (.drain(let low, let high), .live):
@@ -250,130 +305,28 @@ public struct DeviceSession: Equatable, Sendable {
         var actions: [Action] = [.resetPush, .schedule(.healthy, Self.healthyDelay)]
         if snapshot {
             state = .live(live)
+            actions += noteReset(of: welcome.epoch)
             return actions + [.status(.loading), .schedule(.stall, Self.stallDelay), .requestPage]
         }
+        resetting = false
         actions.append(.status(.live))
         if position < welcome.head { actions.append(.schedule(.stall, Self.stallDelay)) }
         return actions + push(&live)
+    }
+
+    /// At most one reset an epoch in 5 minutes goes without a report (docs/sync.md section 7): a loop must not be silent.
+    private mutating func noteReset(of epoch: UInt64) -> [Action] {
+        guard !resetting else { return [] }
+        resetting = true
+        let again = lastReset == epoch
+        lastReset = epoch
+        let report = Action.report("a second snapshot within \(Self.resetPeriod / 60_000) minutes")
+        return (again ? [report] : []) + [.schedule(.reset, Self.resetPeriod)]
     }
 
     /// The welcome, or the log, shows that another copy of this replica lives: take a new identity (docs/sync.md section 7).
     public mutating func foundFork() -> [Action] {
         guard isConnected else { return [] }
         return Self.fork + close(.forked, "forked")
-    }
-
-    private mutating func batchCame(_ batch: Batch, bytes: Int, _ live: inout Live) -> [Action] {
-        guard batch.session == live.session || planted(.noSessionCheck) else { return [] }
-        live.head = max(live.head, batch.to)
-        live.unacknowledged += batch.entries.count
-        live.unacknowledgedBytes += bytes
-        live.received = max(live.received, batch.to)
-        state = .live(live)
-        if batch.from > live.position, !planted(.gapAccepted) { return close(.gap, "a gap in the log") }
-        if batch.to > live.position { return [.apply(batch)] }
-        // Folded already (a staged snapshot that goes on). It must be credited, or a hub that repeats more than a window
-        // would wait for ever.
-        return [stall(live)] + returnCredit(&live)
-    }
-
-    private func stall(_ live: Live) -> Action {
-        live.position < live.head ? .schedule(.stall, Self.stallDelay) : .cancel(.stall)
-    }
-
-    /// A batch is folded and durable.
-    ///
-    /// - Parameters:
-    ///   - position: where the replica stands now.
-    ///   - settledThrough: the highest own number that is settled.
-    ///   - swapped: a staged snapshot took the place of the base with it.
-    public mutating func applied(to position: Position, settledThrough: Int64, swapped: Bool) -> [Action] {
-        guard case .live(var live) = state else { return [] }
-        live.position = position
-        if let last = live.inFlight, settledThrough >= last { live.inFlight = nil }
-        var actions = [stall(live)]
-        if swapped, live.snapshot {
-            live.snapshot = false
-            // The swap may have offered the journal again (docs/sync.md section 7, ahead).
-            live.outboxWaits = live.outboxWaits || !planted(.journalWaitsAfterSwap)
-            actions.append(.status(.live))
-        }
-        return actions + returnCredit(&live) + push(&live)
-    }
-
-    /// A page is staged and durable.
-    ///
-    /// - Parameters:
-    ///   - position: where the stage stands, or the cursor after a swap.
-    ///   - last: no page lies below.
-    ///   - swapped: the stage took the place of the base, because nothing had happened since its first page.
-    public mutating func staged(to position: Position, last: Bool, swapped: Bool) -> [Action] {
-        guard case .live(var live) = state, live.snapshot else { return [] }
-        live.position = position
-        if !last {
-            state = .live(live)
-            return [.schedule(.stall, Self.stallDelay), .requestPage]
-        }
-        live.snapshot = !swapped
-        guard swapped else {
-            state = .live(live)
-            return [.schedule(.stall, Self.stallDelay)]
-        }
-        live.outboxWaits = live.outboxWaits || !planted(.journalWaitsAfterSwap)
-        return [stall(live), .status(.live)] + push(&live)
-    }
-
-    /// At half the window at once, before that after a delay.
-    private mutating func returnCredit(_ live: inout Live) -> [Action] {
-        let halfWindow =
-            live.unacknowledged * 2 >= windowEntries || live.unacknowledgedBytes * 2 >= windowBytes
-        if halfWindow { return credit(&live) }
-        defer { state = .live(live) }
-        if live.gotScheduled { return [] }
-        live.gotScheduled = true
-        return [.schedule(.got, Self.gotDelay)]
-    }
-
-    private mutating func credit(_ live: inout Live) -> [Action] {
-        live.unacknowledged = 0
-        live.unacknowledgedBytes = 0
-        live.gotScheduled = false
-        state = .live(live)
-        return [.cancel(.got), .send(.got(to: min(live.position, live.received)))]
-    }
-
-    // MARK: Outbox
-
-    /// Acts were queued.
-    public mutating func outboxChanged() -> [Action] {
-        guard case .live(var live) = state else { return [] }
-        live.outboxWaits = true
-        return push(&live)
-    }
-
-    private mutating func push(_ live: inout Live) -> [Action] {
-        defer { state = .live(live) }
-        guard live.outboxWaits, live.inFlight == nil, !live.snapshot || planted(.pushWhileLoading), !live.busy else {
-            return []
-        }
-        live.outboxWaits = false
-        live.inFlight = .max
-        return [.push]
-    }
-
-    /// A push was sent whose highest number is `last`; nil where nothing waited.
-    public mutating func pushed(last: Int64?) -> [Action] {
-        guard case .live(var live) = state else { return [] }
-        live.inFlight = last
-        // What did not fit waits for the outcomes of this push; what was queued meanwhile is not forgotten.
-        if last != nil { live.outboxWaits = true }
-        return push(&live)
-    }
-
-    /// Outbox rows are settled through a number.
-    public mutating func settled(through n: Int64) -> [Action] {
-        guard case .live(var live) = state else { return [] }
-        if let last = live.inFlight, n >= last { live.inFlight = nil }
-        return push(&live)
     }
 }

@@ -2,13 +2,19 @@
 public struct HubSession: Equatable, Sendable {
     /// What the shell is to do.
     public enum Action: Equatable, Sendable {
-        /// Check and judge a hello; then ``HubSession/admitted(_:at:now:)``, ``HubSession/refused(last:)`` or
+        /// Check and judge a hello; then ``HubSession/admitted(_:at:now:expires:)``, ``HubSession/refused(last:)`` or
         /// ``HubSession/denied(_:_:)``.
         case admit(Hello)
         /// The nonce of the welcome becomes current: its first frame came.
         case firstFrame
         /// Process a push; then ``HubSession/committed(_:)`` or another answer.
         case commit([Mutation])
+        /// Note durably that a mutation may end the process, then process it; one whose note a crash left is answered
+        /// `poison`. Then as for ``commit(_:)``.
+        case commitSuspect(Mutation)
+        /// Check a fresh token; then ``HubSession/renewed(expires:)``, ``HubSession/notRenewed()`` or
+        /// ``HubSession/denied(_:_:)``.
+        case checkToken(String)
         /// Note the durable cursor.
         case acknowledge(Position)
         /// Read a snapshot page; then ``HubSession/loaded(_:)``.
@@ -31,6 +37,14 @@ public struct HubSession: Equatable, Sendable {
 
     /// Milliseconds without credit that end a session.
     static let creditPatience: Milliseconds = 60_000
+    /// Milliseconds without credit and without a word after which the replica is probed.
+    static let probeAfter: Milliseconds = 15_000
+    /// Milliseconds that a probe's answer may take.
+    static let probePatience: Milliseconds = 15_000
+    /// Milliseconds before a token's end at which a fresh one is asked for.
+    static let renewLead: Milliseconds = 60_000
+    /// Milliseconds after which a push that came while one was in flight may come again.
+    static let pushPatience: Milliseconds = 100
     /// Frames that are ready and not written; a replica that makes more without reading is cut.
     static let readyLimit = 16
 
@@ -52,6 +66,16 @@ public struct HubSession: Equatable, Sendable {
         /// Sent batches whose credit is out: (last position, bytes).
         var outstanding: [Sent] = []
         var progress: Milliseconds
+        /// When the last frame came.
+        var heard: Milliseconds
+        /// When the replica was probed; nil once a frame has come.
+        var probed: Milliseconds?
+        /// When its token ends; nil for a proof that does not.
+        var expires: Milliseconds?
+        /// A fresh token was asked for.
+        var renewing = false
+        /// One is being checked; another one that comes meanwhile is not looked at.
+        var checking = false
         var pushing = false
         var firstFrame = false
         /// While a snapshot is loaded nothing of the log is sent; then it goes on from the first page's `at`.
@@ -100,6 +124,8 @@ public struct HubSession: Equatable, Sendable {
         case (.hello, .live), (.hello, .admitting): return fail(.protocolError, "a second hello")
         case (_, .live(var live)):
             var actions: [Action] = []
+            live.heard = now
+            live.probed = nil
             if !live.firstFrame {
                 live.firstFrame = true
                 actions.append(.firstFrame)
@@ -121,11 +147,12 @@ public struct HubSession: Equatable, Sendable {
         case .got(let to):
             guard to <= live.sent else { return fail(.protocolError, "'to' is above what was sent") }
             return got(to, &live, now: now)
-        case .push(let mutations):
-            guard !live.pushing else { return fail(.protocolError, "a push while one is in flight") }
-            guard !mutations.isEmpty else { return [] }
-            live.pushing = true
-            return [.commit(mutations)]
+        case .push(let mutations): return push(mutations.isEmpty ? nil : .commit(mutations), &live, now: now)
+        case .suspect(let mutation): return push(.commitSuspect(mutation), &live, now: now)
+        case .token(let token):
+            guard !live.checking else { return [] }
+            live.checking = true
+            return [.checkToken(token)]
         case .snapshot(let request):
             guard !live.loading else { return fail(.protocolError, "a page is already on its way") }
             // An id is the position of a first page; a larger number would trap when the log goes on from it.
@@ -139,8 +166,18 @@ public struct HubSession: Equatable, Sendable {
         case .bye:
             state = .closing
             return [.bye, .close(.tryAgain, "bye")]
-        case .pong, .token, .hello: return []
+        case .pong, .hello: return []
         }
+    }
+
+    /// A push of a token that is over stays unprocessed: the replica comes again with a fresh one, and nothing is denied.
+    private mutating func push(_ action: Action?, _ live: inout Live, now: Milliseconds) -> [Action] {
+        if let expires = live.expires, now >= expires { return fail(.newToken, "the token has expired") }
+        guard let action else { return [] }
+        // The entries of an earlier time can settle a resend before its own answer is out, and so end it for the replica.
+        guard !live.pushing else { return queue(.busy(retryAfter: Self.pushPatience)) }
+        live.pushing = true
+        return [action]
     }
 
     private func got(_ to: Position, _ live: inout Live, now: Milliseconds) -> [Action] {
@@ -175,7 +212,10 @@ public struct HubSession: Equatable, Sendable {
     ///   - welcome: what to answer.
     ///   - cursor: where the replica stands.
     ///   - now: the hub's clock.
-    public mutating func admitted(_ welcome: Welcome, at cursor: Position, now: Milliseconds) -> [Action] {
+    ///   - expires: when the token that proved the replica ends; nil for a proof that does not.
+    public mutating func admitted(
+        _ welcome: Welcome, at cursor: Position, now: Milliseconds, expires: Milliseconds? = nil
+    ) -> [Action] {
         guard state == .admitting else { return [] }
         if welcome.mode == .forked {
             ready.append(.welcome(welcome))
@@ -186,7 +226,7 @@ public struct HubSession: Equatable, Sendable {
             Live(
                 session: welcome.session, sent: cursor, got: cursor, head: welcome.head,
                 windowEntries: windowEntries, windowBytes: windowBytes, progress: now,
-                snapshot: welcome.mode != .resume))
+                heard: now, expires: expires, snapshot: welcome.mode != .resume))
         return queue(.welcome(welcome))
     }
 
@@ -202,6 +242,34 @@ public struct HubSession: Equatable, Sendable {
 
     /// The hello was refused for good, or the session is to end.
     public mutating func denied(_ code: CloseCode, _ reason: String) -> [Action] { fail(code, reason) }
+
+    /// A fresh token was taken.
+    public mutating func renewed(expires: Milliseconds) -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        live.expires = expires
+        live.renewing = false
+        live.checking = false
+        state = .live(live)
+        return queue(.renewed(expires: expires))
+    }
+
+    /// A fresh token could not be checked; it is asked for again.
+    public mutating func notRenewed() -> [Action] {
+        guard case .live(var live) = state else { return [] }
+        live.renewing = false
+        live.checking = false
+        state = .live(live)
+        return []
+    }
+
+    /// The hub is about to end: the replica comes back at a moment of a window, in milliseconds from now, so that not all come
+    /// at once.
+    public mutating func drain(low: Milliseconds, high: Milliseconds) -> [Action] {
+        guard case .live = state else { return fail(.draining, "this hub is stopping") }
+        ready.append(.drain(low: low, high: high))
+        state = .closing
+        return [.write, .close(.draining, "this hub is stopping")]
+    }
 
     /// The inbox has grown.
     public mutating func headMoved(to head: Position) -> [Action] {
@@ -292,11 +360,27 @@ public struct HubSession: Equatable, Sendable {
         fail(.chainMismatch, "the log was trimmed past this session; a snapshot follows")
     }
 
-    /// Looks at the clock: a session whose credit does not come back is cut.
+    /// Looks at the clock: tokens end, and a session whose credit does not come back is probed and then cut.
     public mutating func tick(now: Milliseconds) -> [Action] {
-        guard case .live(let live) = state, live.sent < live.head, !live.outstanding.isEmpty,
-            now - live.progress >= Self.creditPatience
-        else { return [] }
-        return fail(.noCredit, "no credit for \(Self.creditPatience / 1_000) s")
+        guard case .live(var live) = state else { return [] }
+        if let expires = live.expires {
+            if now >= expires { return fail(.newToken, "the token has expired") }
+            if !live.renewing, now >= expires - Self.renewLead {
+                live.renewing = true
+                state = .live(live)
+                return queue(.renew(in: max(1, (expires - now) / 1_000)))
+            }
+        }
+        guard live.sent < live.head, !live.outstanding.isEmpty else { return [] }
+        if now - live.progress >= Self.creditPatience {
+            return fail(.noCredit, "no credit for \(Self.creditPatience / 1_000) s")
+        }
+        if let probed = live.probed {
+            return now - probed >= Self.probePatience ? fail(.tryAgain, "a probe was not answered") : []
+        }
+        guard now - live.progress >= Self.probeAfter, now - live.heard >= Self.probeAfter else { return [] }
+        live.probed = now
+        state = .live(live)
+        return queue(.ping)
     }
 }

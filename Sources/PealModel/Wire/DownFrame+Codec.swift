@@ -1,7 +1,8 @@
 extension DownFrame {
     /// Decodes a frame from the hub. Entries of a batch stay raw bytes that share the frame's storage.
     ///
-    /// - Throws: ``FrameError`` for bytes that are no JSON object, an unknown `type`, or a missing or wrong member.
+    /// - Throws: ``FrameError`` for bytes that are no JSON object, a missing or wrong member. A frame of a type that this version does
+    ///   not know is ``unknown(type:)``, and is to be ignored.
     public init(_ bytes: RawJSON) throws(FrameError) {
         do throws(JSONError) {
             self = try Self.decode(JSONObject(bytes))
@@ -34,7 +35,7 @@ extension DownFrame {
             return .error(
                 code: try object.required("code", object.string("code")), retry: try object.bool("retry") ?? false,
                 message: try object.string("message") ?? "", last: try object.int("last"))
-        default: throw JSONError("'type' is no frame that goes down")
+        case let word: return .unknown(type: word)
         }
     }
 
@@ -75,6 +76,7 @@ extension DownFrame {
             writer.member("retry", retry)
             writer.member("message", message)
             writer.member("last", last)
+        case .unknown(let type): writer.member("type", type)
         }
         writer.endObject()
         return writer.bytes

@@ -287,6 +287,8 @@ public enum UpFrame: Equatable, Sendable {
     case got(to: Position)
     /// Mutations, at most ``Limits/mutationsPerPush`` or ``Limits/frameUp``; one in flight.
     case push([Mutation])
+    /// A push of one mutation that was in flight at three cuts: it may be what ends the hub (docs/sync.md section 8).
+    case suspect(Mutation)
     /// Asks for the next snapshot page.
     case snapshot(SnapshotRequest)
     /// A fresh token on the live socket.
@@ -323,4 +325,6 @@ public enum DownFrame: Equatable, Sendable {
     case pong
     /// What went wrong; `last` names the last attempt where the hello's was too low.
     case error(code: String, retry: Bool, message: String, last: Int64?)
+    /// A type of a later version, which is ignored.
+    case unknown(type: String)
 }

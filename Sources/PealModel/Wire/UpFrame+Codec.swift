@@ -25,6 +25,10 @@ extension UpFrame {
             }
             var mutations: [Mutation] = []
             for mutation in raw { mutations.append(try Mutation(JSONObject(mutation))) }
+            if try object.bool("suspect") ?? false {
+                guard mutations.count == 1 else { throw JSONError("a suspect goes alone") }
+                return .suspect(mutations[0])
+            }
             return .push(mutations)
         case "snapshot":
             return .snapshot(
@@ -55,6 +59,13 @@ extension UpFrame {
             writer.key("mutations")
             writer.beginArray()
             for mutation in mutations { mutation.write(to: &writer) }
+            writer.endArray()
+        case .suspect(let mutation):
+            writer.member("type", "push")
+            writer.member("suspect", true)
+            writer.key("mutations")
+            writer.beginArray()
+            mutation.write(to: &writer)
             writer.endArray()
         case .snapshot(let request):
             writer.member("type", "snapshot")

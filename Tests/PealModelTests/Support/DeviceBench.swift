@@ -7,6 +7,7 @@ enum DeviceBench {
     /// All timers of a connection, as they are cancelled when it ends.
     static let cancels: [DeviceSession.Action] = [
         .cancel(.greeting), .cancel(.got), .cancel(.stall), .cancel(.healthy), .cancel(.probe), .cancel(.busy),
+        .cancel(.push),
     ]
 
     static let forkActions: [DeviceSession.Action] = [

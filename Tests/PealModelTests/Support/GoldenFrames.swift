@@ -67,6 +67,11 @@ enum GoldenFrames {
         "push.device": push(
             .token("apns-token"), .token("fcm-token", platform: "fcm"), .user(id: "user-7", proof: "q83vEjRWeJA="),
             .user(id: nil, proof: nil), .end),
+        "push.suspect": .up(
+            .suspect(
+                Mutation(
+                    n: 4, uid: 0x4, observed: 40, observedTime: time, moment: .age(9_000),
+                    operation: .delete(items: [id(1)])))),
         "push.void": push(.void(reason: "the row could not be read")),
         "push.wall-clock": .up(
             .push([

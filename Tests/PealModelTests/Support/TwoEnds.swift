@@ -70,6 +70,7 @@ struct TwoEnds {
             run(device.session.settled(through: device.settled))
         case .catchUpAttempt(let last): device.attempt = max(device.attempt, last)
         case .fork: Issue.record("a fork without a restore or a clone")
+        case .fetchToken: run(device.session.freshToken(nil))
         case .schedule(let timer, let delay): device.timers[timer] = now + delay
         case .cancel(let timer): device.timers[timer] = nil
         case .status(.stopped(let code, let reason)): Issue.record("stopped: \(code.rawValue) \(reason)")
@@ -158,6 +159,8 @@ struct TwoEnds {
                     carryOut(hub.session?.committed(settled) ?? [])
                     wake()
                 }
+            case .commitSuspect: Issue.record("this device suspects nothing")
+            case .checkToken: Issue.record("this device has no token")
             case .loadPage(let request):
                 let page = hub.page(request)
                 carryOut(hub.session?.loaded(page) ?? [])
