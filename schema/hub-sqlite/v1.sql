@@ -3,7 +3,7 @@
 
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    -- Every entry up to here is in `log`; later ones may not be yet (deferred index).
+    -- Every entry up to here is in `log`, and no inbox's row is behind it; later ones may not be yet (deferred index).
     indexed_seq INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO meta (id) VALUES (1);
@@ -21,7 +21,7 @@ CREATE TABLE project (
     created INTEGER NOT NULL
 ) STRICT;
 
--- One log. Small rows: a fan-out to many inboxes rewrites one of each.
+-- One log. A wide fan-out leaves head and chain for later: the entries above meta.indexed_seq know better.
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY,
     project INTEGER NOT NULL,
@@ -50,8 +50,16 @@ CREATE TABLE entry (
     salt INTEGER NOT NULL,
     time INTEGER NOT NULL,
     chain INTEGER NOT NULL,
-    -- NULL once trimmed.
-    bytes BLOB
+    -- NULL once trimmed, and for one of a wide fan-out, whose bytes are those of its template with its own id.
+    bytes BLOB,
+    template INTEGER
+) STRICT;
+
+-- What the items of a wide fan-out share: the encoded entry, with an id of zeros.
+CREATE TABLE template (
+    -- The seq of the first entry that is made of it.
+    seq INTEGER PRIMARY KEY,
+    bytes BLOB NOT NULL
 ) STRICT;
 
 -- The way from (inbox, position) to the entry. Filled late for wide fan-outs (meta.indexed_seq).

@@ -39,7 +39,7 @@ final class MemoryHubReader: HubReader {
             }
             guard let entry = row.bytes else { throw HubStoreError(.corrupt, "the log has a gap") }
             guard entries.isEmpty || (entries.count < maxCount && bytes + entry.count <= maxBytes) else { break }
-            entries.append(LogEntry(position: next, chain: row.chain, bytes: entry))
+            entries.append(LogEntry(position: next, chain: row.chain, content: EntryBytes(entry)))
             bytes += entry.count
             next += 1
         }

@@ -182,7 +182,7 @@ struct MemoryInbox: Sendable {
         self.chain = chain
         log.append(LogRow(chain: chain, time: entry.time, publish: publish, item: item, bytes: bytes))
         trimDeleted(entry)
-        return Appended(inbox: key, position: head, chain: chain, bytes: bytes, time: entry.time)
+        return Appended(inbox: key, position: head, chain: chain, content: EntryBytes(bytes), time: entry.time)
     }
 
     /// Notes when what an act makes true becomes true; before the fold. What is true already keeps its time.

@@ -9,18 +9,21 @@ package struct Appended: Equatable, Sendable {
     /// The chain at `position`.
     package var chain: UInt64
     /// The encoded entry.
-    package var bytes: [UInt8]
+    package var content: EntryBytes
     /// When it was appended.
     package var time: Milliseconds
 
     /// An appended entry of its parts.
-    package init(inbox: InboxKey, position: Position, chain: UInt64, bytes: [UInt8], time: Milliseconds) {
+    package init(inbox: InboxKey, position: Position, chain: UInt64, content: EntryBytes, time: Milliseconds) {
         self.inbox = inbox
         self.position = position
         self.chain = chain
-        self.bytes = bytes
+        self.content = content
         self.time = time
     }
+
+    /// Its bytes; a copy where they are shared.
+    package var bytes: [UInt8] { content.array }
 }
 
 /// An entry as a reader gets it.
@@ -30,13 +33,15 @@ package struct LogEntry: Equatable, Sendable {
     /// The chain at `position`.
     package var chain: UInt64
     /// The encoded entry.
-    package var bytes: [UInt8]
+    package var content: EntryBytes
+    /// Its bytes; a copy where they are shared.
+    package var bytes: [UInt8] { content.array }
 
     /// A log entry of its parts.
-    package init(position: Position, chain: UInt64, bytes: [UInt8]) {
+    package init(position: Position, chain: UInt64, content: EntryBytes) {
         self.position = position
         self.chain = chain
-        self.bytes = bytes
+        self.content = content
     }
 }
 

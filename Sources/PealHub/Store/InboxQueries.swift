@@ -20,6 +20,13 @@ struct InboxRow {
         case deleted = 2
     }
 
+    /// Takes a newer place of its log, which its row does not know yet.
+    mutating func move(to newer: LogHead?) {
+        guard let newer, newer.position > head else { return }
+        head = newer.position
+        chain = newer.chain
+    }
+
     /// The id that devices see.
     var id: String { PublicID.text(publicID) }
     /// What admission judges by.
@@ -59,8 +66,21 @@ struct InboxRow {
     }
 }
 
+/// A place in a log.
+struct LogHead: Equatable, Sendable {
+    var position: Position
+    var chain: UInt64
+}
+
+/// Where the logs stand whose rows of `inbox` are behind, as the running transaction has it. The store's own.
+final class LogHeads {
+    var behind: [InboxKey: LogHead] = [:]
+}
+
 /// What both the store and its readers ask about one inbox, on a connection of their own.
 final class InboxQueries {
+    /// What the rows do not know yet; a reader's have none, it asks ``DeferredIndex``.
+    private let heads: LogHeads?
     private let byKey: Query
     private let byPublic: Query
     private let liveMarks: Query
@@ -71,7 +91,8 @@ final class InboxQueries {
     private let someInterests: Query
     private let projectByName: Query
 
-    init(_ database: StoreDatabase) throws(HubStoreError) {
+    init(_ database: StoreDatabase, heads: LogHeads? = nil) throws(HubStoreError) {
+        self.heads = heads
         byKey = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.id = ?1")
         byPublic = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.public = ?1 AND b.project = ?2")
         liveMarks = try database.query("SELECT kind, up_to, version, author FROM mark WHERE inbox = ?1 AND live = 1")
@@ -99,12 +120,15 @@ final class InboxQueries {
 
     func inbox(_ key: InboxKey) throws(HubStoreError) -> InboxRow {
         let found = try byKey.first(key.row) { (row) throws(HubStoreError) in try InboxRow(row) }
-        guard let found else { throw HubStoreError(.notFound, "no such inbox") }
+        guard var found else { throw HubStoreError(.notFound, "no such inbox") }
+        found.move(to: heads?.behind[key])
         return found
     }
 
     func inbox(public id: [UInt8], in project: ProjectKey) throws(HubStoreError) -> InboxRow? {
-        try byPublic.first(id, project.row) { (row) throws(HubStoreError) in try InboxRow(row) }
+        var found = try byPublic.first(id, project.row) { (row) throws(HubStoreError) in try InboxRow(row) }
+        if let key = found?.key { found?.move(to: heads?.behind[key]) }
+        return found
     }
 
     func marks(of inbox: InboxKey) throws(HubStoreError) -> Marks {

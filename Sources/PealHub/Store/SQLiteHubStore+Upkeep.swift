@@ -74,7 +74,7 @@ extension SQLiteHubStore {
     /// Removes the rows of an inbox that was deleted, little by little; the tombstone stays, so that its replicas are refused.
     private func purge(limit: Int) throws(HubStoreError) -> Bool {
         guard let row = try upkeepQueries.deletedInbox.first(read: { $0.int64(0) }) else { return false }
-        guard deferred.rows(of: InboxKey(row: row)).isEmpty else {
+        guard heads.behind[InboxKey(row: row)] == nil else {
             // Its rows of `log` are not all there yet: the next group commit writes them first.
             wantsSettling = true
             return true
