@@ -85,6 +85,27 @@ import Testing
     }
 
     @Test(arguments: StoreKind.all)
+    func `a choice through HTTP has seen the head, unless it says which position`(_ kind: StoreKind) throws {
+        let hub = try StoreFixture(kind)
+        let anna = try hub.join("anna", replica: 1)
+        _ = try hub.push([hub.mutation(1, off)], anna)
+        let on = PealModel.Operation.preference(category: "billing", channel: "email", enabled: true)
+        func act(_ uid: UInt64, observed: Position?) throws -> ActResult {
+            try hub.commit { (store) throws(HubStoreError) in
+                try store.act(on, uid: uid, observed: observed, in: anna.inbox, now: hub.now)
+            }
+        }
+        let stale = try act(1, observed: 0)
+        #expect(
+            stale.outcome
+                == Outcome(.superseded, author: .replica(ReplicaID(high: 0, low: 1)), position: 1))
+        #expect(stale.appended == nil)
+        #expect(try hub.reader.preferences(of: anna.inbox).map(\.enabled) == [false])
+        #expect(try act(2, observed: nil).outcome == .applied)
+        #expect(try hub.reader.preferences(of: anna.inbox).map(\.enabled) == [true])
+    }
+
+    @Test(arguments: StoreKind.all)
     func `a snapshot holds the catalogue of its log, not a newer one that the log has not got yet`(
         _ kind: StoreKind
     ) throws {
@@ -104,6 +125,42 @@ import Testing
             #expect(appended.count == count)
         }
         #expect(try page().rest?.catalogue == second)
+    }
+
+    @Test(arguments: StoreKind.all)
+    func `a first page with as many preferences and facts as there can be fits into a frame`(_ kind: StoreKind) throws {
+        let hub = try StoreFixture(kind)
+        let channels = (0..<60).map { (number: Int) in
+            Catalogue.Channel(slug: "\(number)", label: String(repeating: "l", count: 200))
+        }
+        _ = try set(hub, [Catalogue.Category(slug: "a", label: "A", channels: channels)])
+        let anna = try hub.join("anna", replica: 1)
+        let body = ItemBody(title: "T", content: String(repeating: "x", count: 15_000), sent: hub.now)
+        let items = try (0..<20).map { _ in try hub.item(for: "anna", body: body) }
+        let data = Array(("\"" + String(repeating: "x", count: Limits.factData - 2) + "\"").utf8)[...]
+        var n: Int64 = 0
+        func push(_ operation: PealModel.Operation) throws {
+            n += 1
+            _ = try hub.push([hub.mutation(n, operation)], anna)
+        }
+        for item in items { for event in Fact.events { try push(.track(item: item, event: event, data: data)) } }
+        let slug = String(repeating: "\"", count: 97)
+        for number in 0..<Limits.preferenceCells {
+            let operation = PealModel.Operation.preference(
+                category: slug + "\(number % 1_000)", channel: slug + "abc", enabled: false)
+            try push(operation)
+        }
+        var below: Position?
+        var rows = 0
+        var last = false
+        while !last {
+            let page = try hub.reader.snapshotPage(
+                of: anna.inbox, id: nil, below: below, maxRows: Limits.pageRows, maxBytes: Hub.frameBytes)
+            #expect(DownFrame.page(page).bytes.count <= Limits.frameDown)
+            #expect(below != nil || page.rest?.preferences.count == Limits.preferenceCells)
+            (below, rows, last) = (page.after, rows + page.rows.count, page.last)
+        }
+        #expect(rows == items.count)
     }
 
     @Test func `preferences and facts of a deleted user are purged`() throws {

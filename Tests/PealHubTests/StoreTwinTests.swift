@@ -39,6 +39,8 @@ private struct Twins {
     var members: [Member]
     var items: [(inbox: InboxKey, id: ItemID)] = []
     var publishes = 0
+    /// Inboxes that were deleted: their rows go little by little, and nobody reads them.
+    var ended: Set<InboxKey> = []
     var inGroup = false
 
     init(seed: UInt64) throws {
@@ -93,7 +95,7 @@ private struct Twins {
 
     mutating func group() throws {
         for hub in [one, other] { try hub.store.begin() }
-        let before = (members, items)
+        let before = (members, items, ended)
         for _ in 0..<pick(1..<8) {
             now += Milliseconds(pick(0..<3_000))
             if chance(1, of: 60) { now += 25 * 3_600_000 }
@@ -101,7 +103,7 @@ private struct Twins {
         }
         if chance(1, of: 9) {
             for hub in [one, other] { hub.store.rollback() }
-            (members, items) = before
+            (members, items, ended) = before
         } else {
             for hub in [one, other] { try hub.store.commit() }
             if chance(1, of: 4) { try compareAll() }
@@ -109,12 +111,13 @@ private struct Twins {
     }
 
     mutating func step() throws {
-        switch pick(0..<24) {
+        switch pick(0..<25) {
         case 22, 23:
             let appended = try both("fan-out") { (store, _) throws(HubStoreError) in
                 try store.fanOut(limit: 2, now: now)
             }
             for entry in (appended ?? nil) ?? [] { items.append((entry.inbox, try StoreFixture.id(of: entry))) }
+        case 24: try catalogue()
         case 0..<3: try publish()
         case 3..<6: try hello()
         case 6..<12: try push()
@@ -145,6 +148,20 @@ private struct Twins {
                     recipients: users.map { .init(identity: UserIdentity(externalID: $0)) }), now: now)
         }
         for appended in result?.appended ?? [] { items.append((appended.inbox, try StoreFixture.id(of: appended))) }
+    }
+
+    /// The store on SQLite uses the numbers of entries again that were the last ones when they were purged, the other does not: an
+    /// entry behind them keeps the two alike.
+    mutating func deleted(_ inboxes: [InboxKey]) throws {
+        ended.formUnion(inboxes)
+        publishes += 1
+        let name = "pubid-\(publishes)"
+        try both("a publish after a deletion") { (store, project) throws(HubStoreError) in
+            try store.publish(
+                PublishRequest(
+                    project: project, name: name, body: ItemBody(title: name, sent: now),
+                    recipients: [.init(identity: UserIdentity(externalID: "carla"))]), now: now)
+        }
     }
 
     mutating func hello() throws {
@@ -197,7 +214,10 @@ private struct Twins {
         let result = try both("push") { (store, _) throws(HubStoreError) in
             try store.push(mutations, from: admitted.replica, session: session, now: now)
         }
-        let processed = result?.appended.count ?? 0
+        if result?.stop == .ended { try deleted([admitted.inbox]) }
+        let processed = (result?.appended ?? []).count { entry in
+            if case .act = try? Entry(entry.bytes[...]).kind { true } else { false }
+        }
         members[index].sent += mutations.filter { $0.n >= next }.prefix(processed)
     }
 
@@ -205,9 +225,10 @@ private struct Twins {
         guard let inbox = members[pick(0..<members.count)].admitted?.inbox else { return }
         let mutation = mutation(1, inbox)
         let observed = chance(1, of: 2) ? nil : mutation.observed
-        try both("act") { (store, _) throws(HubStoreError) in
+        let result = try both("act") { (store, _) throws(HubStoreError) in
             try store.act(mutation.operation, uid: mutation.uid, observed: observed, in: inbox, now: now)
         }
+        if mutation.operation == .end, result?.outcome == .applied { try deleted([inbox]) }
     }
 
     mutating func mutation(_ n: Int64, _ inbox: InboxKey) -> Mutation {
@@ -217,7 +238,8 @@ private struct Twins {
         let mine = items.filter { $0.inbox == inbox || chance(1, of: 30) }.map(\.id)
         let some = mine.isEmpty ? [] : (0..<pick(1..<4)).map { _ in mine[pick(0..<mine.count)] }
         let operation: PealModel.Operation =
-            switch pick(0..<12) {
+            switch pick(0..<20) {
+            case 12..<20: other(some, on)
             case 0..<4: .read(items: some, on: on, passive: chance(1, of: 3))
             case 4, 5: .archive(items: some, on: on)
             case 6: .seen(items: some)
@@ -230,6 +252,38 @@ private struct Twins {
             n: n, uid: uid, observed: Position(pick(0..<40)), observedTime: now - 5_000,
             moment: on ? .age(Milliseconds(pick(0..<9_000))) : .wall(now - Milliseconds(pick(0..<9_000))),
             operation: operation)
+    }
+
+    private mutating func other(_ some: [ItemID], _ on: Bool) -> PealModel.Operation {
+        let id = ["anna", "dora"][pick(0..<2)]
+        switch pick(0..<16) {
+        case 0..<6:
+            return .preference(category: ["c", "d"][pick(0..<2)], channel: ["push", "mail"][pick(0..<2)], enabled: on)
+        case 6..<11:
+            guard let item = some.first else { return .seen(items: []) }
+            return .track(
+                item: item, event: ["opened", "clicked", "slept"][pick(0..<3)], data: on ? Array("7".utf8)[...] : nil)
+        case 11, 12: return .token("t\(pick(0..<3))", platform: on ? "fcm" : nil)
+        case 13:
+            let code = HMACSHA256.code(Array(id.utf8), key: Array(one.project.secret.utf8))
+            return .user(id: id, proof: on ? Base64.standard.encode(code) : "wrong")
+        case 14: return .user(id: nil, proof: nil)
+        default: return chance(1, of: 4) ? .end : .token("")
+        }
+    }
+
+    mutating func catalogue() throws {
+        let channels = ["push", "mail"].map {
+            Catalogue.Channel(slug: $0, label: $0, enabled: chance(1, of: 2), required: chance(1, of: 4))
+        }
+        let categories = [Catalogue.Category(slug: "c", label: chance(1, of: 9) ? "" : "C", channels: channels)]
+        try both("a catalogue") { (store, project) throws(HubStoreError) in
+            _ = try store.setCatalogue(categories, in: project, now: now)
+            return try store.catalogue(of: project)
+        }
+        guard chance(1, of: 3) else { return }
+        let keys = members.compactMap { $0.admitted?.inbox }
+        try both("bringing it") { (store, _) throws(HubStoreError) in try store.bringCatalogue(to: keys, now: now) }
     }
 
     mutating func remove() throws {
@@ -298,7 +352,8 @@ private struct Twins {
             ).user
         }
         if let user, user.identity.externalID == "dora", chance(1, of: 2) {
-            try both("delete") { (store, _) throws(HubStoreError) in try store.deleteUser(user.key) }
+            let gone = try both("delete") { (store, _) throws(HubStoreError) in try store.deleteUser(user.key) }
+            try deleted(gone ?? [])
         }
     }
 
@@ -308,6 +363,7 @@ private struct Twins {
         let last = Int64(12)
         for row in 1...last {
             let inbox = InboxKey(row: row)
+            if ended.contains(inbox) { continue }
             let logs = [one, other].map { hub in try? hub.reader.log(of: inbox) }
             #expect(logs[0] == logs[1], "seed \(seed), inbox \(row)")
             guard logs[0] != nil else { continue }
@@ -317,6 +373,7 @@ private struct Twins {
             try same(row) { try $0.snapshotPage(of: inbox, id: 4, below: 9, maxRows: 99, maxBytes: 9_999) }
             try same(row) { try $0.list(ListQuery(perPage: 50, now: now), of: inbox) }
             try same(row) { try $0.list(ListQuery(read: false, categories: ["news"], perPage: 2, now: now), of: inbox) }
+            try same(row) { try? $0.preferences(of: inbox) }
             for position in 0...6 { try same(row) { try $0.chain(of: inbox, at: Position(position)) } }
         }
     }

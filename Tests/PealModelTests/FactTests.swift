@@ -17,6 +17,19 @@ import Testing
         ])
 }
 
+@Test func `folding keeps the first fact of a kind, whatever a log says, and none of what is not there`() {
+    var inbox = Inbox()
+    inbox.publish(item(1))
+    for (number, data) in [(1, "1"), (1, "2"), (2, "3")] as [(UInt64, String)] {
+        inbox.append(
+            .act(
+                Act(
+                    author: phone, n: 1, uid: 9, itime: 0, outcome: .applied,
+                    effect: .fact(item: item(number), event: "opened", data: raw(data)))))
+    }
+    #expect(inbox.state.facts == [item(1): [Fact(event: "opened", time: inbox.now - 2_000, data: raw("1"))]])
+}
+
 @Test func `a fact leaves the item as it is, and goes with it`() {
     var inbox = Inbox()
     inbox.publish(item(1))

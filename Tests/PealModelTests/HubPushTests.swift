@@ -23,6 +23,18 @@ import Testing
     #expect(hub.received(.push([HubBench.mutation(2)]), now: 0) == [.commit([HubBench.mutation(2)])])
 }
 
+@Test func `a device that has ended gets its outcome before the close, and nothing after`() {
+    var hub = HubBench.live()
+    _ = hub.received(.push([HubBench.mutation(1)]), now: 0)
+    let settled = [Settled(n: 1, uid: 1, outcome: .applied)]
+    #expect(hub.ended(settled) == [.write, .close(.revoked, "this device has ended")])
+    #expect(hub.nextOutput() == .frame(.settled(settled, at: 0)))
+    #expect(hub.nextOutput() == nil)
+    #expect(hub.denied(.revoked, "this inbox is no more") == [])
+    #expect(hub.headMoved(to: 9) == [])
+    #expect(hub.received(.push([HubBench.mutation(2)]), now: 0) == [])
+}
+
 @Test func `an empty push is nothing`() {
     var hub = HubBench.live()
     #expect(hub.received(.push([]), now: 0) == [.firstFrame])

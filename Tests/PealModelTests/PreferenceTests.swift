@@ -203,6 +203,7 @@ private struct CellScope {
                         var next = inbox
                         let act = next.act(choose(enabled), by: author, observed: observed, at: wall)
                         var all = accepted
+                        if !enabled, act.effect == .none { Issue.record("an off was not taken: \(next.log)") }
                         if act.effect != .none {
                             all.append(
                                 Accepted(position: next.head, observed: observed, author: author, value: enabled))

@@ -69,7 +69,13 @@ final class MemoryHubReader: HubReader {
         var page = Page(
             id: id ?? UInt64(inbox.head), at: inbox.head, chain: inbox.chain, rows: [], after: below ?? inbox.head + 1,
             last: false)
-        var bytes = 0
+        if below == nil {
+            page.rest = Page.Rest(
+                marks: inbox.state.marks,
+                interests: inbox.state.interests().map { Array($0.sorted().prefix(Limits.interestsPerDevice + 1)) },
+                preferences: inbox.state.cells, catalogue: inbox.state.currentCatalogue)
+        }
+        var bytes = page.rest?.size ?? 0
         page.last = walk(inbox, below: below ?? .max) { row, item in
             let body = inbox.state.bodies[row.item] ?? []
             let facts = (inbox.state.facts[row.item] ?? []).sorted { $0.event < $1.event }
@@ -84,12 +90,6 @@ final class MemoryHubReader: HubReader {
             return true
         }
         if page.last { page.after = 0 }
-        if below == nil {
-            page.rest = Page.Rest(
-                marks: inbox.state.marks,
-                interests: inbox.state.interests().map { Array($0.sorted().prefix(Limits.interestsPerDevice + 1)) },
-                preferences: inbox.state.cells, catalogue: inbox.state.currentCatalogue)
-        }
         return page
     }
 

@@ -62,13 +62,3 @@ extension SQLiteHubReader {
         }
     }
 }
-
-extension Page.Rest {
-    /// About how many bytes it takes of its page, rather too many than too few.
-    fileprivate var size: Int {
-        let names = (interests ?? []).reduce(0) { $0 + $1.utf8.count + 3 }
-        let cells = preferences.keys.reduce(0) { $0 + 2 * ($1.category.utf8.count + $1.channel.utf8.count) + 360 }
-        let frontiers = MarkKind.allCases.reduce(0) { $0 + 80 * marks[$1].marks.count }
-        return names + cells + frontiers + (catalogue?.bytes.count ?? 0)
-    }
-}

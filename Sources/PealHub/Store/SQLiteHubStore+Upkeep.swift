@@ -41,7 +41,7 @@ final class UpkeepQueries {
         deleteFacts = try database.query("DELETE FROM fact WHERE inbox = ?1 AND position <= ?2")
         deleteMarks = try database.query("DELETE FROM mark WHERE inbox = ?1")
         deleteActsOf = try database.query("DELETE FROM act WHERE inbox = ?1")
-        emptied = try database.query("UPDATE inbox SET kind = 3 WHERE id = ?1")
+        emptied = try database.query("UPDATE inbox SET kind = 3, catalogue = 0 WHERE id = ?1")
     }
 }
 

@@ -87,6 +87,17 @@ public struct Mark: Hashable, Sendable {
         self.version = version
         self.author = author
     }
+
+    /// Whether both cover as much as lately; whose act it was only explains.
+    public static func == (left: Mark, right: Mark) -> Bool {
+        left.upTo == right.upTo && left.version == right.version
+    }
+
+    /// By what it covers and its version.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(upTo)
+        hasher.combine(version)
+    }
 }
 
 /// The marks of one kind that still matter; only dominated pairs are dropped (docs/sync.md section 3).
