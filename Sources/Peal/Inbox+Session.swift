@@ -117,14 +117,17 @@ extension Inbox {
             let check = try replica.welcomed(welcome)
             run(
                 check.fork == nil
-                    ? session.welcomed(at: check.position, outbox: check.outbox) : session.foundFork())
+                    ? session.welcomed(at: check.position, outbox: check.outbox, repair: check.repair)
+                    : session.foundFork())
         case .apply(let batch): try apply(batch)
         case .requestPage: send(.snapshot(try replica.snapshotRequest()))
         case .stage(let page):
             let staged = try replica.stage(page)
             report(staged.swap)
+            report(staged.divergence)
             run(session.staged(to: staged.position, last: staged.last, swapped: staged.swap != nil))
             run(session.settled(through: staged.settledThrough))
+            repair(staged.divergence)
         case .push: try push()
         case .resetPush: try replica.resetInFlight()
         case .settle(let settled): run(session.settled(through: try replica.settled(settled)))
@@ -142,6 +145,7 @@ extension Inbox {
     private func apply(_ batch: Batch) throws(ReplicaError) {
         let applied = try replica.apply(batch)
         report(applied.swap)
+        report(applied.divergence)
         for position in applied.quarantined {
             configuration.log("the entry at \(position) cannot be read; it was set aside")
         }
@@ -152,6 +156,7 @@ extension Inbox {
         run(
             session.applied(
                 to: applied.position, settledThrough: applied.settledThrough, swapped: applied.swap != nil))
+        repair(applied.divergence)
     }
 
     private func push() throws(ReplicaError) {
@@ -174,6 +179,16 @@ extension Inbox {
         configuration.log(
             "a snapshot differed from this replica in \(swap.unexplainedCount) places that no entry explains")
         for sentence in swap.unexplained { configuration.log(sentence) }
+    }
+
+    private func report(_ divergence: Divergence?) {
+        guard let divergence else { return }
+        lastProblem = divergence.description
+        configuration.log(divergence.description)
+    }
+
+    private func repair(_ divergence: Divergence?) {
+        if let divergence, !divergence.isMended { run(session.diverged()) }
     }
 
     /// The file failed under the session: end it, keep what is durable, and try again later.

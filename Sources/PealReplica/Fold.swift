@@ -8,6 +8,8 @@ internal import PealSQLite
 struct Fold {
     let connection: Connection
     let author: Author
+    /// The additive sum of the base (docs/sync.md section 8), which every change of a row takes along.
+    var sum: UInt64
     /// What folding has found, for the transaction around it.
     var found = Found()
 
@@ -33,9 +35,11 @@ struct Fold {
     /// Acts wait for items that are not there yet.
     var keepsNewIDs = false
 
-    init(_ connection: Connection, author: Author) {
+    /// - Parameter state: of the replica, as of the base that is folded over.
+    init(_ connection: Connection, _ state: ReplicaState) {
         self.connection = connection
-        self.author = author
+        author = state.author
+        sum = state.sum
     }
 
     static let insertItem: StaticString = """
@@ -61,8 +65,9 @@ struct Fold {
         if let lean = entry.withUnsafeBufferPointer({ LeanItem(entry: $0) }) {
             bind(lean, entry, at: position, to: insert)
             found.time = lean.time
-            if keepsNewIDs { found.newIDs.append(ItemID(high: lean.high, low: lean.low)) }
-            return try finishInsert(insert, entry, at: position)
+            let id = ItemID(high: lean.high, low: lean.low)
+            if keepsNewIDs { found.newIDs.append(id) }
+            return try finishInsert(insert, id, entry, at: position)
         }
         let decoded: Entry
         do throws(JSONError) {
@@ -80,7 +85,7 @@ struct Fold {
                 return try quarantine(entry, at: position, reason: error.description)
             }
             if keepsNewIDs { found.newIDs.append(id) }
-            try finishInsert(insert, entry, at: position)
+            try finishInsert(insert, id, entry, at: position)
         case .removed(let items, _): try delete(items, at: position)
         case .act(let act): try fold(act, at: position)
         case .unknown: try keep(entry, at: position, reason: nil)  // Folded after an upgrade.
@@ -131,10 +136,11 @@ struct Fold {
     }
 
     private mutating func finishInsert(
-        _ insert: borrowing Statement, _ entry: RawJSON, at position: Position
+        _ insert: borrowing Statement, _ id: ItemID, _ entry: RawJSON, at position: Position
     ) throws(SQLiteError) {
         try insert.run()
         if connection.changes == 1 {
+            sum &+= InboxSum.item(id, at: position)
             found.inserted.append(position)
         } else if try !exists(position) {
             try quarantine(entry, at: position, reason: "an item with this id is there already")

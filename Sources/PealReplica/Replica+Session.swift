@@ -93,7 +93,8 @@ extension Replica {
             try take(welcome, &state)
             let stage = try Stage.load(connection)
             return WelcomeCheck(
-                fork: nil, position: stage?.logPosition ?? state.cursor.position, outbox: try hasUnsent())
+                fork: nil, position: stage?.logPosition ?? state.cursor.position, outbox: try hasUnsent(),
+                repair: state.divergence.repair && welcome.mode == .resume)
         }
         guard !otherInbox else {
             throw ReplicaError(.otherInbox, "the hub answers with another inbox than the one that \(path) is bound to")
@@ -131,7 +132,7 @@ extension Replica {
         session.awaitsSnapshot = welcome.mode != .resume
         session.settled = welcome.settled
         session.settlesAt = welcome.head
-        if welcome.mode == .resume { try Stage.clear(connection) }
+        if welcome.mode == .resume, !state.divergence.repair { try Stage.clear(connection) }
         try resetRows(retryAt: nil)
         try settleWaiting(&state)
         if change.outbox { try refreshOverlay(&state, touched: true, newIDs: []) }

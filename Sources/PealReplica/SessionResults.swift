@@ -8,6 +8,8 @@ public struct WelcomeCheck: Equatable, Sendable {
     public var position: Position
     /// Whether acts wait to be sent.
     public var outbox: Bool
+    /// A snapshot is wanted although the log could be resumed: this replica has diverged (docs/sync.md section 8).
+    public var repair = false
 
     /// What shows that another copy of this replica lives (docs/sync.md section 7).
     public enum ForkReason: String, Sendable {
@@ -48,6 +50,8 @@ public struct Applied: Equatable, Sendable {
     public var swap: SwapReport?
     /// Positions of entries that could not be decoded and were set aside.
     public var quarantined: [Position]
+    /// The hub's sum showed that this replica has diverged, and this is the time to report it.
+    public var divergence: Divergence?
 }
 
 /// What a snapshot page did.
@@ -62,6 +66,8 @@ public struct Staged: Equatable, Sendable {
     public var settledThrough: Int64
     /// What the swap found, where the stage took the place of the base with this page.
     public var swap: SwapReport?
+    /// The hub's sum showed that the new base differs all the same, and this is the time to report it.
+    public var divergence: Divergence?
 }
 
 /// What old and new base differed in when a snapshot was swapped in.

@@ -98,7 +98,7 @@ struct TestHub {
         let to = to ?? head
         return Batch(
             session: session, from: from, to: to, chain: chains[Int(to)],
-            entries: entries[Int(from)..<Int(to)].map { $0[...] })
+            entries: entries[Int(from)..<Int(to)].map { $0[...] }, sum: states[Int(to)].sum)
     }
 
     func welcome(
@@ -128,7 +128,8 @@ struct TestHub {
         return Page(
             id: id, at: at, chain: chains[Int(at)], rows: rows, after: rows.last?.state.position ?? 0,
             last: all.count <= limit,
-            rest: first ? Page.Rest(marks: state.marks, interests: state.interests().map { $0.sorted() }) : nil)
+            rest: first ? Page.Rest(marks: state.marks, interests: state.interests().map { $0.sorted() }) : nil,
+            sum: all.count <= limit ? state.sum : nil)
     }
 }
 

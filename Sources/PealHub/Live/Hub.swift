@@ -157,8 +157,10 @@ actor Hub {
         connection.inbox = admitted.inbox
         connection.replica = admitted.replica
         connection.joined = admitted.welcome.session
+        connection.resumes = admitted.welcome.mode == .resume
         sessions[admitted.welcome.session] = connection.id
-        inboxes[admitted.inbox, default: LiveInbox(head: admitted.welcome.head)].connections.insert(connection.id)
+        inboxes[admitted.inbox, default: LiveInbox(head: admitted.welcome.head, sum: admitted.sum)].connections.insert(
+            connection.id)
     }
 
     private func firstFrame(_ connection: HubConnection) {
@@ -212,6 +214,10 @@ actor Hub {
 
     private func loadPage(_ request: SnapshotRequest, _ connection: HubConnection) {
         guard let inbox = connection.inbox else { return }
+        if connection.resumes {
+            connection.resumes = false
+            log("a replica differs from the log that it has folded and loads a snapshot (docs/sync.md section 8)")
+        }
         let id = connection.id
         logReader?.page(of: inbox, request) { result in
             self.service.post {
@@ -237,8 +243,9 @@ actor Hub {
             guard let index = inboxes.index(forKey: entry.inbox) else { continue }
             if moved.last != entry.inbox { moved.append(entry.inbox) }
             inboxes.values[index].head = entry.position
+            inboxes.values[index].sum = entry.sum
             inboxes.values[index].ring.append(
-                LogEntry(position: entry.position, chain: entry.chain, bytes: entry.bytes))
+                LogEntry(position: entry.position, chain: entry.chain, sum: entry.sum, bytes: entry.bytes))
         }
         for inbox in moved {
             guard let live = inboxes[inbox] else { continue }
@@ -284,7 +291,9 @@ actor Hub {
             else { return false }
             let before = buffer.count
             head.removeAll(keepingCapacity: true)
-            Batch.appendHead(session: session, from: position, to: last.position, chain: last.chain, into: &head)
+            Batch.appendHead(
+                session: session, from: position, to: last.position, chain: last.chain,
+                sum: last.sum ?? connection.inbox.flatMap { inboxes[$0]?.sum(at: last.position) }, into: &head)
             buffer.append(head)
             for entry in entries {
                 if entry.position > position + 1 { buffer.append(Self.comma) }

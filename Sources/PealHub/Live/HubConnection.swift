@@ -15,6 +15,8 @@ final class HubConnection {
     var fetched: ArraySlice<LogEntry> = []
     /// A read of the log is under way.
     var fetching = false
+    /// The log could be resumed: a snapshot that is asked for all the same repairs a divergence.
+    var resumes = false
     /// When the socket was opened; one that says no hello is closed.
     let opened: Milliseconds
 
@@ -27,6 +29,11 @@ final class HubConnection {
 /// An inbox that somebody is connected to.
 struct LiveInbox {
     var head: Position
+    /// The additive sum at `head` (docs/sync.md section 8).
+    var sum: UInt64
     var ring = Ring()
     var connections: Set<ConnectionID> = []
+
+    /// The sum at a position that was read from the log, which does not keep it: known where it is the head.
+    func sum(at position: Position) -> UInt64? { position == head ? sum : nil }
 }

@@ -8,16 +8,21 @@ package struct Appended: Equatable, Sendable {
     package var position: Position
     /// The chain at `position`.
     package var chain: UInt64
+    /// The additive sum of the inbox at `position` (docs/sync.md section 8).
+    package var sum: UInt64
     /// The encoded entry.
     package var bytes: [UInt8]
     /// When it was appended.
     package var time: Milliseconds
 
     /// An appended entry of its parts.
-    package init(inbox: InboxKey, position: Position, chain: UInt64, bytes: [UInt8], time: Milliseconds) {
+    package init(
+        inbox: InboxKey, position: Position, chain: UInt64, sum: UInt64, bytes: [UInt8], time: Milliseconds
+    ) {
         self.inbox = inbox
         self.position = position
         self.chain = chain
+        self.sum = sum
         self.bytes = bytes
         self.time = time
     }
@@ -29,13 +34,16 @@ package struct LogEntry: Equatable, Sendable {
     package var position: Position
     /// The chain at `position`.
     package var chain: UInt64
+    /// The additive sum of the inbox at `position`, where it is known: the log does not keep it.
+    package var sum: UInt64?
     /// The encoded entry.
     package var bytes: [UInt8]
 
     /// A log entry of its parts.
-    package init(position: Position, chain: UInt64, bytes: [UInt8]) {
+    package init(position: Position, chain: UInt64, sum: UInt64? = nil, bytes: [UInt8]) {
         self.position = position
         self.chain = chain
+        self.sum = sum
         self.bytes = bytes
     }
 }
@@ -83,5 +91,13 @@ package struct ActResult: Equatable, Sendable {
         self.outcome = outcome
         self.results = results
         self.appended = appended
+    }
+}
+
+extension Appended {
+    /// The entry that a log ends with.
+    init(_ tail: LogTail, bytes: [UInt8], time: Milliseconds) {
+        self.init(
+            inbox: tail.inbox, position: tail.head, chain: tail.chain, sum: tail.sum, bytes: bytes, time: time)
     }
 }

@@ -10,6 +10,7 @@ struct InboxRow {
     var epoch: UInt64
     var head: Position
     var chain: UInt64
+    var sum: UInt64
     var floor: Position
 
     enum Kind: Int64 {
@@ -23,7 +24,7 @@ struct InboxRow {
     /// What admission judges by.
     var log: Admission.Log { Admission.Log(epoch: epoch, head: head, floor: floor) }
 
-    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor"
+    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor, b.sum"
 
     init(_ row: borrowing Statement, at column: Int32 = 0) throws(HubStoreError) {
         key = InboxKey(row: row.int64(column))
@@ -38,11 +39,12 @@ struct InboxRow {
         head = row.int64(column + 5)
         chain = row.bits(column + 6)
         floor = row.int64(column + 7)
+        sum = row.bits(column + 8)
     }
 
     init(
         key: InboxKey, project: ProjectKey, publicID: [UInt8], kind: Kind, epoch: UInt64, head: Position = 0,
-        chain: UInt64 = 0, floor: Position = 0
+        chain: UInt64 = 0, sum: UInt64 = 0, floor: Position = 0
     ) {
         self.key = key
         self.project = project
@@ -51,6 +53,7 @@ struct InboxRow {
         self.epoch = epoch
         self.head = head
         self.chain = chain
+        self.sum = sum
         self.floor = floor
     }
 }

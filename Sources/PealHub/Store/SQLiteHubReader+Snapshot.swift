@@ -24,7 +24,10 @@ extension SQLiteHubReader {
                 page.after = found.item.state.position
                 return true
             }
-            if page.last { page.after = 0 }
+            if page.last {
+                page.after = 0
+                page.sum = row.sum
+            }
             if below == nil { page.rest = try rest(of: row) }
             return page
         }

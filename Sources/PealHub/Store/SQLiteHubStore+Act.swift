@@ -5,10 +5,11 @@ extension SQLiteHubStore {
     /// Appends a decided act, applies its effect, and remembers it for dedupe.
     func append(_ act: Act, in view: SQLiteInboxView, now: Milliseconds) throws(HubStoreError) -> Appended {
         let bytes = Entry(time: now, kind: .act(act)).bytes
-        let appended = try append(bytes, to: &view.tail, time: now)
+        try enter(bytes, to: &view.tail, time: now)
         try apply(act, in: view)
-        try remember(act, at: appended.position, in: view.inbox.key, now: now)
-        return appended
+        try moveHead(view.tail)
+        try remember(act, at: view.head, in: view.inbox.key, now: now)
+        return Appended(view.tail, bytes: bytes, time: now)
     }
 
     func remember(_ act: Act, at position: Position, in inbox: InboxKey, now: Milliseconds) throws(HubStoreError) {

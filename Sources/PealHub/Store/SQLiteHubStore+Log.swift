@@ -6,15 +6,18 @@ struct LogTail {
     let inbox: InboxKey
     var head: Position
     var chain: UInt64
+    /// The additive sum of the inbox's state (docs/sync.md section 8).
+    var sum: UInt64
 
-    init(inbox: InboxKey, head: Position, chain: UInt64) {
+    init(inbox: InboxKey, head: Position, chain: UInt64, sum: UInt64) {
         self.inbox = inbox
         self.head = head
         self.chain = chain
+        self.sum = sum
     }
 
     init(_ inbox: InboxRow) {
-        self.init(inbox: inbox.key, head: inbox.head, chain: inbox.chain)
+        self.init(inbox: inbox.key, head: inbox.head, chain: inbox.chain, sum: inbox.sum)
     }
 }
 
@@ -52,23 +55,23 @@ final class LogQueries {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             """)
         insertLog = try database.query("INSERT INTO log (inbox, position, seq, publish) VALUES (?1, ?2, ?3, ?4)")
-        moveHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3 WHERE id = ?1")
+        moveHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3, sum = ?4 WHERE id = ?1")
     }
 }
 
 extension SQLiteHubStore {
-    /// Appends an entry. Its seq is `nextSeq`, which an item's id must hold.
+    /// Appends an entry and moves the tail; what the entry changes and ``moveHead(_:)`` follow. Its seq is `nextSeq`, which an
+    /// item's id must hold.
     ///
     /// - Parameter isDeferred: leaves the row of `log` for later; for appends to many inboxes at once.
-    func append(
+    func enter(
         _ bytes: [UInt8], to tail: inout LogTail, publish: Int64 = 0, salt: UInt64 = 0, time: Milliseconds,
         isDeferred: Bool = false
-    ) throws(HubStoreError) -> Appended {
+    ) throws(HubStoreError) {
         let seq = nextSeq
         let position = tail.head + 1
         let chain = hasher.link(after: tail.chain, entry: bytes[...])
         try logQueries.insertEntry.run(seq, tail.inbox.row, position, publish, salt, time, chain, bytes)
-        try logQueries.moveHead.run(tail.inbox.row, position, chain)
         if isDeferred {
             staged.append((tail.inbox, DeferredIndex.Row(position: position, seq: seq, publish: publish)))
         } else {
@@ -77,7 +80,11 @@ extension SQLiteHubStore {
         nextSeq = seq + 1
         tail.head = position
         tail.chain = chain
-        return Appended(inbox: tail.inbox, position: position, chain: chain, bytes: bytes, time: time)
+    }
+
+    /// Writes where a log stands: head, chain and sum together.
+    func moveHead(_ tail: LogTail) throws(HubStoreError) {
+        try logQueries.moveHead.run(tail.inbox.row, tail.head, tail.chain, tail.sum)
     }
 
     // MARK: Deferred index

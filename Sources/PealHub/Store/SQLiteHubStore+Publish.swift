@@ -47,7 +47,8 @@ extension SQLiteHubStore {
         let single = request.interests.count == 1
         for name in Set(request.interests).sorted() {
             let rows = try publishQueries.matching.all(request.project.row, name, Self.wideFrom + 1) { row in
-                LogTail(inbox: InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2))
+                LogTail(
+                    inbox: InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2), sum: row.bits(3))
             }
             // A user's inbox has no interests, so one interest alone cannot match an inbox twice.
             tails += single ? rows : rows.filter { seen.insert($0.inbox).inserted }
@@ -66,11 +67,14 @@ extension SQLiteHubStore {
         var salts = SplitMix(state: random.next())
         for var tail in tails {
             let id = ItemID(time: template.time, counter: UInt64(nextSeq), random: salts.next())
+            let bytes = template.entry(id)
             // The id keeps 34 bits of what it is given.
-            appended.append(
-                try append(
-                    template.entry(id), to: &tail, publish: publish, salt: id.low & 0x3_FFFF_FFFF, time: template.time,
-                    isDeferred: isDeferred))
+            try enter(
+                bytes, to: &tail, publish: publish, salt: id.low & 0x3_FFFF_FFFF, time: template.time,
+                isDeferred: isDeferred)
+            tail.sum &+= InboxSum.item(id, at: tail.head)
+            try moveHead(tail)
+            appended.append(Appended(tail, bytes: bytes, time: template.time))
         }
         return appended
     }
@@ -116,8 +120,9 @@ extension SQLiteHubStore {
         try publishQueries.targets.forEach(job.id, limit) { row in
             last = row.int64(0)
             count += 1
-            if row.int64(3) < InboxRow.Kind.deleted.rawValue {
-                tails.append(LogTail(inbox: InboxKey(row: last), head: row.int64(1), chain: row.bits(2)))
+            if row.int64(4) < InboxRow.Kind.deleted.rawValue {
+                tails.append(
+                    LogTail(inbox: InboxKey(row: last), head: row.int64(1), chain: row.bits(2), sum: row.bits(3)))
             }
             return true
         }

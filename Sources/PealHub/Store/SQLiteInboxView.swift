@@ -70,8 +70,10 @@ final class SQLiteInboxView: InboxView {
 
     /// Writes an item's row and remembers it.
     func save(_ item: StoredItem, of id: ItemID) throws(HubStoreError) {
-        items[id] = .some(item)
         let state = item.state
+        if let before = try stored(id)?.state { tail.sum &-= InboxSum.of(id, before) }
+        tail.sum &+= InboxSum.of(id, state)
+        items[id] = .some(item)
         try store.actQueries.saveItem.run(
             inbox.key.row, state.position, item.seq, state.deleted, state.seen, item.seenAt,
             state.read?.value, state.read?.passive, state.read?.since, state.read?.rank, state.read?.itime,
@@ -84,6 +86,7 @@ final class SQLiteInboxView: InboxView {
     func add(_ kind: MarkKind, _ mark: Mark, itime: Milliseconds) throws(HubStoreError) {
         let old = marks
         marks.add(kind, mark)
+        tail.sum = tail.sum &- InboxSum.of(old) &+ InboxSum.of(marks)
         for kind in MarkKind.allCases where marks[kind] != old[kind] {
             for gone in old[kind].marks where !marks[kind].marks.contains(gone) {
                 try store.actQueries.retireMark.run(inbox.key.row, kind.rawValue, gone.version)
@@ -93,6 +96,9 @@ final class SQLiteInboxView: InboxView {
     }
 
     func setInterest(_ name: String, on: Bool) throws(HubStoreError) {
+        guard try interests()?.contains(name) != on else { return }
+        let hash = InboxSum.interest(name)
+        tail.sum = on ? tail.sum &+ hash : tail.sum &- hash
         if on {
             try store.actQueries.insertInterest.run(inbox.project.row, name, inbox.key.row)
             names?.insert(name)
