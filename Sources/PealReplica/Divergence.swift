@@ -113,6 +113,14 @@ extension Replica {
         return isNews ? found : nil
     }
 
+    /// The additive sum of the base at the cursor, as folding keeps it (docs/sync.md section 8). Blocking.
+    public func sum() throws(ReplicaError) -> UInt64 { try read(loadState).sum }
+
+    /// The same, computed from the rows: reads all of them. Blocking.
+    public func computedSum() throws(ReplicaError) -> UInt64 {
+        try read { () throws(SQLiteError) in try BaseSum(connection).sum }
+    }
+
     private func hasSetAside() throws(SQLiteError) -> Bool {
         try connection.statement("SELECT 1 FROM raw LIMIT 1") { (query) throws(SQLiteError) in try query.step() }
     }
