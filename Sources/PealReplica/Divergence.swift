@@ -28,7 +28,8 @@ public struct Divergence: Equatable, Sendable, CustomStringConvertible {
     /// A sentence for whoever looks after the app.
     public var description: String {
         let rows = "\(items) items, \(registers) registers, \(marks) marks, \(interests) interests"
-        let sums = "the hub's sum \(Hex64.text(theirs)), kept here \(Hex64.text(kept)), of the rows \(Hex64.text(computed))"
+        let sums =
+            "the hub's sum \(Hex64.text(theirs)), kept here \(Hex64.text(kept)), of the rows \(Hex64.text(computed))"
         let consequence = isMended ? "the rows agree; the kept sum was mended" : "a snapshot repairs it"
         return "this replica differs from the hub at \(position): \(sums), of \(rows); \(consequence)"
     }
