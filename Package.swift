@@ -18,6 +18,8 @@ let package = Package(
     ],
     traits: [
         .trait(name: "PostgreSQL", description: "Hub store on PostgreSQL through libpq."),
+        .trait(
+            name: "PlantedBugs", description: "Faults that the simulator must find (docs/simulation.md). Never ship it."),
         .default(enabledTraits: ["PostgreSQL"]),
     ],
     targets: [
@@ -60,6 +62,16 @@ let package = Package(
             name: "peal-bench",
             dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
             path: "tools/peal-bench", swiftSettings: swiftSettings),
+        .target(
+            name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica"], path: "tools/Simulation",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "peal-sim", dependencies: ["Simulation", "PealModel"], path: "tools/peal-sim",
+            swiftSettings: swiftSettings),
+
+        .target(
+            name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
+            swiftSettings: swiftSettings),
 
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
@@ -70,7 +82,8 @@ let package = Package(
             name: "PealReplicaTests", dependencies: ["PealReplica", "PealModel", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealHubTests", dependencies: ["PealHub", "PealModel", "PealSQLite", "PealWebSocket"],
+            name: "PealHubTests",
+            dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealSQLite", "PealWebSocket"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],

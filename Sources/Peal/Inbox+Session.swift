@@ -4,7 +4,7 @@ internal import PealReplica
 internal import PealSQLite
 internal import PealWebSocket
 
-/// The shell of ``DeviceSession``: carries its actions out, in order, on the inbox's thread.
+/// The shell of a session: what ``SessionDriver`` leaves to do, in order, on the inbox's thread.
 extension Inbox {
     /// Milliseconds between looks at what another process does with the file.
     private static let watchInterval: Int64 = 200
@@ -21,7 +21,7 @@ extension Inbox {
         wanted = false
         connecting?.cancel()
         connecting = nil
-        run(session.stop())
+        drive { $0.stop() }
         socketHandler?.detach()
         socket = nil
         socketHandler = nil
@@ -51,7 +51,7 @@ extension Inbox {
             lastProblem = error.message
             configuration.log("the lease was not taken: \(error)")
         }
-        run(session.start())
+        drive { $0.start() }
     }
 
     /// Another process queued an act.
@@ -60,7 +60,7 @@ extension Inbox {
         change.everything = true
         change.outbox = true
         tellChange(change)
-        run(session.outboxChanged())
+        drive { $0.outboxChanged() }
     }
 
     /// While another process has the connection: tell what it commits, and take over when it ends.
@@ -91,104 +91,52 @@ extension Inbox {
         }
     }
 
-    // MARK: Actions
+    // MARK: Effects
 
-    func run(_ actions: [DeviceSession.Action]) {
-        for action in actions {
-            do throws(ReplicaError) {
-                try carryOut(action)
-            } catch {
-                failed(error)
-                return
-            }
-        }
+    /// Gives the session an input, and does what the driver leaves to the shell.
+    func drive(_ input: (inout DeviceSession) -> [DeviceSession.Action]) { perform(driver.drive(replica, input)) }
+
+    private func perform(_ result: (effects: [SessionDriver.Effect], failure: ReplicaError?)) {
+        for effect in result.effects { perform(effect) }
+        if let failure = result.failure { failed(failure) }
     }
 
-    private func carryOut(_ action: DeviceSession.Action) throws(ReplicaError) {
-        switch action {
+    private func perform(_ effect: SessionDriver.Effect) {
+        switch effect {
         case .connect: openSocket()
-        case .hello:
-            let hello = try replica.hello(proof: configuration.proof)
-            send(.hello(hello))
-            run(session.greeted(attempt: hello.attempt))
         case .send(let frame): send(frame)
         case .close(let code, let reason): socket?.close(code: code.rawValue, reason: reason)
-        case .welcome(let welcome):
-            let check = try replica.welcomed(welcome)
-            run(
-                check.fork == nil
-                    ? session.welcomed(at: check.position, outbox: check.outbox, repair: check.repair)
-                    : session.foundFork())
-        case .apply(let batch): try apply(batch)
-        case .requestPage: send(.snapshot(try replica.snapshotRequest()))
-        case .stage(let page):
-            let staged = try replica.stage(page)
-            report(staged.swap)
-            report(staged.divergence)
-            run(session.staged(to: staged.position, last: staged.last, swapped: staged.swap != nil))
-            run(session.settled(through: staged.settledThrough))
-            repair(staged.divergence)
-        case .push: try push()
-        case .resetPush: try replica.resetInFlight()
-        case .settle(let settled): run(session.settled(through: try replica.settled(settled)))
-        case .catchUpAttempt(let last): try replica.attemptRefused(last: last)
-        case .fork: try replica.fork()
         case .schedule(let timer, let delay): schedule(timer, delay)
         case .cancel(let timer): cancel(timer)
+        case .wake(let delay): scheduleWake(delay)
         case .status(let status): tell(status)
         case .report(let text):
             lastProblem = text
             configuration.log(text)
+        case .swapped(let swap): report(swap)
+        case .diverged(let divergence):
+            lastProblem = divergence.description
+            configuration.log(divergence.description)
+        case .quarantined(let positions):
+            for position in positions {
+                configuration.log("the entry at \(position) cannot be read; it was set aside")
+            }
         }
-    }
-
-    private func apply(_ batch: Batch) throws(ReplicaError) {
-        let applied = try replica.apply(batch)
-        report(applied.swap)
-        report(applied.divergence)
-        for position in applied.quarantined {
-            configuration.log("the entry at \(position) cannot be read; it was set aside")
-        }
-        if applied.verdict == .foreign {
-            run(session.foundFork())
-            return
-        }
-        run(
-            session.applied(
-                to: applied.position, settledThrough: applied.settledThrough, swapped: applied.swap != nil))
-        repair(applied.divergence)
-    }
-
-    private func push() throws(ReplicaError) {
-        let push = try replica.nextPush()
-        if let push { send(.push(push.mutations)) }
-        run(session.pushed(last: push?.last))
-        if push == nil, let due = try replica.nextDue() { scheduleWake(due) }
     }
 
     /// Held acts and retries become due by time.
     private func scheduleWake(_ delay: Milliseconds) {
         if let wake { executor.cancel(wake) }
-        wake = executor.post(afterMilliseconds: max(delay, 1)) { [weak self] in
-            self?.assumeIsolated { $0.run($0.session.outboxChanged()) }
+        wake = executor.post(afterMilliseconds: delay) { [weak self] in
+            self?.assumeIsolated { inbox in inbox.drive { $0.outboxChanged() } }
         }
     }
 
-    private func report(_ swap: SwapReport?) {
-        guard let swap, swap.unexplainedCount > 0 else { return }
+    private func report(_ swap: SwapReport) {
+        guard swap.unexplainedCount > 0 else { return }
         configuration.log(
             "a snapshot differed from this replica in \(swap.unexplainedCount) places that no entry explains")
         for sentence in swap.unexplained { configuration.log(sentence) }
-    }
-
-    private func report(_ divergence: Divergence?) {
-        guard let divergence else { return }
-        lastProblem = divergence.description
-        configuration.log(divergence.description)
-    }
-
-    private func repair(_ divergence: Divergence?) {
-        if let divergence, !divergence.isMended { run(session.diverged()) }
     }
 
     /// The file failed under the session: end it, keep what is durable, and try again later.
@@ -222,7 +170,7 @@ extension Inbox {
         timers[timer] = executor.post(afterMilliseconds: delay) { [weak self] in
             self?.assumeIsolated { inbox in
                 inbox.timers[timer] = nil
-                inbox.run(inbox.session.fired(timer))
+                inbox.drive { $0.fired(timer) }
             }
         }
     }
@@ -290,12 +238,13 @@ extension Inbox {
         guard handler === socketHandler else { return }
         for event in events {
             switch event {
-            case .opened: run(session.opened())
+            case .opened: drive { $0.opened() }
             case .message(let bytes):
                 do throws(FrameError) {
-                    run(session.received(try DownFrame(bytes[...]), bytes: bytes.count))
+                    let frame = try DownFrame(bytes[...])
+                    drive { $0.received(frame, bytes: bytes.count) }
                 } catch {
-                    run(session.received(error))
+                    drive { $0.received(error) }
                 }
             case .closed(let code, let reason): socketClosed(code, reason)
             }
@@ -307,9 +256,7 @@ extension Inbox {
         if !reason.isEmpty { lastProblem = reason }
         // The hub may have moved; its address is asked for again after a connection that failed.
         if code == 1006 { url = nil }
-        let close = CloseCode(rawValue: code)
-        try? replica.sessionEnded(code: close, reason: reason)
-        run(session.closed(close, reason))
+        perform(driver.closed(replica, code: CloseCode(rawValue: code), reason: reason))
     }
 }
 

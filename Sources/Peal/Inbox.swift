@@ -42,7 +42,7 @@ public actor Inbox {
 
     let configuration: Configuration
     let replica: Replica
-    var session: DeviceSession
+    var driver: SessionDriver
     var socket: WebSocketClient?
     var socketHandler: SocketHandler?
     var url: String?
@@ -73,7 +73,7 @@ public actor Inbox {
             executor.stop()
             throw PealError(error)
         }
-        session = DeviceSession(seed: UInt64.random(in: 0 ... .max))
+        driver = SessionDriver(seed: UInt64.random(in: 0 ... .max), proof: configuration.proof)
         let streams = changeStreams
         replica.onCommit = { streams.send($0) }
     }
@@ -208,11 +208,11 @@ public actor Inbox {
 
     func outboxChanged() {
         if lease == nil { Poke.poke(path: configuration.path) }
-        run(session.outboxChanged())
+        drive { $0.outboxChanged() }
     }
 
     /// Whether this replica stands at the hub's head, as far as it has been told, and every act that is due is settled.
-    public var isSettled: Bool { session.isSettled }
+    public var isSettled: Bool { driver.session.isSettled }
 
     // MARK: End
 

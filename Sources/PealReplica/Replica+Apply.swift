@@ -151,14 +151,17 @@ extension Replica {
                 try update.run()
             }
         } else {
-            try moveToJournal(row.seq, n: settled.n, outcome, at: position)
+            try moveToJournal(row.seq, n: settled.n, outcome, at: position, state)
         }
     }
 
     /// The reason of a void whose act was discarded by a person.
     static let discardedReason = "discarded"
 
-    func moveToJournal(_ seq: Int64, n: Int64?, _ outcome: Outcome, at position: Position?) throws(SQLiteError) {
+    /// Keeps an act by the hub's clock: this device's may jump by a year, and must not take the journal with it.
+    func moveToJournal(
+        _ seq: Int64, n: Int64?, _ outcome: Outcome, at position: Position?, _ state: ReplicaState
+    ) throws(SQLiteError) {
         try connection.statement(
             """
             INSERT OR REPLACE INTO journal
@@ -171,7 +174,7 @@ extension Replica {
             insert.bind(2, n)
             insert.bind(3, Self.text(outcome))
             insert.bind(4, position)
-            insert.bind(5, options.clock.wall())
+            insert.bind(5, state.synced)
             try insert.run()
         }
         try connection.statement("DELETE FROM outbox WHERE seq = ?1") { (delete) throws(SQLiteError) in

@@ -148,7 +148,7 @@ extension Replica {
             guard let row = try row(uid), allowed(row) else { return false }
             if row.state == .dead, row.n != nil, journal {
                 // Its number stays known: a hub that was restored may ask for it.
-                try moveToJournal(row.seq, n: row.n, Outcome(.void, reason: Self.discardedReason), at: nil)
+                try moveToJournal(row.seq, n: row.n, Outcome(.void, reason: Self.discardedReason), at: nil, state)
             } else {
                 try connection.execute("DELETE FROM outbox WHERE seq = \(row.seq)")
             }
@@ -165,7 +165,7 @@ extension Replica {
             var state = try loadState()
             guard let row = try row(uid), row.state == .dead, let operation = row.operation() else { return nil }
             let new = try insert(operation, row.observed, row.observedTime, hold: 0)
-            try moveToJournal(row.seq, n: row.n, Outcome(.void, reason: Self.discardedReason), at: nil)
+            try moveToJournal(row.seq, n: row.n, Outcome(.void, reason: Self.discardedReason), at: nil, state)
             try outboxChanged(&state)
             return new
         }

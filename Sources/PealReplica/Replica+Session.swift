@@ -19,7 +19,7 @@ extension Replica {
             try state.saveIdentity(connection)
             session = SessionMemory()
             try resetRows(retryAt: nil)
-            try expireJournal()
+            try expireJournal(state)
             try recordSession(state.attempt)
             var proof = proof
             proof.secret = state.secret ?? state.previousSecret
@@ -44,10 +44,10 @@ extension Replica {
         }
     }
 
-    /// Settled acts are kept for 30 days by this device's clock.
-    private func expireJournal() throws(SQLiteError) {
+    /// Settled acts are kept for 30 days by the hub's clock.
+    private func expireJournal(_ state: ReplicaState) throws(SQLiteError) {
         try connection.statement("DELETE FROM journal WHERE settled < ?1") { (delete) throws(SQLiteError) in
-            delete.bind(1, options.clock.wall() - Limits.journalAge)
+            delete.bind(1, state.synced - Limits.journalAge)
             try delete.run()
         }
     }
@@ -132,7 +132,11 @@ extension Replica {
         session.awaitsSnapshot = welcome.mode != .resume
         session.settled = welcome.settled
         session.settlesAt = welcome.head
-        if welcome.mode == .resume, !state.divergence.repair { try Stage.clear(connection) }
+        if welcome.mode == .resume {
+            if !state.divergence.repair { try Stage.clear(connection) }
+            // So that a hub that is restored to before this contact is known for it, although nothing has been folded yet.
+            if state.cursor.epoch == nil { state.cursor.epoch = welcome.epoch }
+        }
         try resetRows(retryAt: nil)
         try settleWaiting(&state)
         if change.outbox { try refreshOverlay(&state, touched: true, newIDs: []) }

@@ -9,7 +9,14 @@ public struct WelcomeCheck: Equatable, Sendable {
     /// Whether acts wait to be sent.
     public var outbox: Bool
     /// A snapshot is wanted although the log could be resumed: this replica has diverged (docs/sync.md section 8).
-    public var repair = false
+    public var repair: Bool
+
+    package init(fork: ForkReason?, position: Position, outbox: Bool, repair: Bool = false) {
+        self.fork = fork
+        self.position = position
+        self.outbox = outbox
+        self.repair = repair
+    }
 
     /// What shows that another copy of this replica lives (docs/sync.md section 7).
     public enum ForkReason: String, Sendable {
@@ -52,6 +59,19 @@ public struct Applied: Equatable, Sendable {
     public var quarantined: [Position]
     /// The hub's sum showed that this replica has diverged, and this is the time to report it.
     public var divergence: Divergence?
+
+    package init(
+        verdict: Verdict, position: Position, entries: Int, settledThrough: Int64, swap: SwapReport?,
+        quarantined: [Position], divergence: Divergence? = nil
+    ) {
+        self.verdict = verdict
+        self.position = position
+        self.entries = entries
+        self.settledThrough = settledThrough
+        self.swap = swap
+        self.quarantined = quarantined
+        self.divergence = divergence
+    }
 }
 
 /// What a snapshot page did.
@@ -68,6 +88,18 @@ public struct Staged: Equatable, Sendable {
     public var swap: SwapReport?
     /// The hub's sum showed that the new base differs all the same, and this is the time to report it.
     public var divergence: Divergence?
+
+    package init(
+        position: Position, rows: Int64, last: Bool, settledThrough: Int64, swap: SwapReport?,
+        divergence: Divergence? = nil
+    ) {
+        self.position = position
+        self.rows = rows
+        self.last = last
+        self.settledThrough = settledThrough
+        self.swap = swap
+        self.divergence = divergence
+    }
 }
 
 /// What old and new base differed in when a snapshot was swapped in.
@@ -85,6 +117,17 @@ public struct SwapReport: Equatable, Sendable {
     public var unexplained: [String]
     /// How many there were.
     public var unexplainedCount: Int64
+
+    package init(
+        before: Int64, after: Int64, ahead: Bool, common: Position?, unexplained: [String], unexplainedCount: Int64
+    ) {
+        self.before = before
+        self.after = after
+        self.ahead = ahead
+        self.common = common
+        self.unexplained = unexplained
+        self.unexplainedCount = unexplainedCount
+    }
 }
 
 /// Mutations to send in one frame.
@@ -95,6 +138,12 @@ public struct Push: Equatable, Sendable {
     public var suspect: Bool
     /// The highest number.
     public var last: Int64
+
+    package init(mutations: [Mutation], suspect: Bool, last: Int64) {
+        self.mutations = mutations
+        self.suspect = suspect
+        self.last = last
+    }
 }
 
 /// What a commit changed; delivered after it, on the replica's executor.

@@ -1,4 +1,5 @@
 import Foundation
+import PealHubMemory
 import PealModel
 import Testing
 
@@ -15,7 +16,12 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
         try SQLiteHubStore(path: directory.appending(path: "hub.db").path(), random: SplitMix(state: seed))
     }
 
-    static let all = [sqlite]
+    static let memory = StoreKind(name: "memory") { _, seed in
+        var random = SplitMix(state: seed)
+        return MemoryHubStore { random.next() }
+    }
+
+    static let all = [sqlite, memory]
 }
 
 /// A store in a fresh directory with one project, and short ways of doing what tests do.

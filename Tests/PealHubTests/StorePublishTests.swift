@@ -94,7 +94,7 @@ import Testing
 
     @Test func `a wide publish gives each frozen target one item across crashes, and later devices none`() throws {
         let hub = try StoreFixture()
-        let count = SQLiteHubStore.wideFrom + 77
+        let count = HubStoreLimits.wideFrom + 77
         let inboxes = try devices(hub, count)
         let result = try hub.publish("pubid-wide", to: ["anna"], interests: ["even", "all"])
         #expect(result == PublishResult(appended: [], matched: count + 1, isWide: true))

@@ -132,7 +132,7 @@ import Testing
         }
         #expect(try replay(digest) == .answered(status: 201, body: [7]))
         #expect(try replay([9]) == .different)
-        hub.now += SQLiteHubStore.answerAge
+        hub.now += HubStoreLimits.answerAge
         #expect(try replay([9]) == .new)
     }
 

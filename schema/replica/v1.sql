@@ -142,7 +142,7 @@ CREATE TABLE journal (
     wall INTEGER NOT NULL,
     outcome TEXT NOT NULL,
     position INTEGER,                       -- of the entry that settled it, where known
-    settled INTEGER NOT NULL                -- this device's clock
+    settled INTEGER NOT NULL                -- the hub's clock, as far as this device knew it
 ) STRICT;
 CREATE INDEX journal_uid ON journal (uid);
 CREATE INDEX journal_n ON journal (n);

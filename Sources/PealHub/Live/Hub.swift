@@ -192,24 +192,8 @@ actor Hub {
     }
 
     private func pushed(_ result: Result<PushResult, HubStoreError>, _ connection: HubConnection) {
-        switch result {
-        case .success(let pushed):
-            perform(connection.session.committed(pushed.settled), connection)
-            switch pushed.stop {
-            case nil: break
-            case .fenced:
-                perform(connection.session.denied(.replaced, "a newer session of this replica"), connection)
-            case .forked:
-                perform(connection.session.denied(.forked, "this replica was restored or copied"), connection)
-            case .gap(let expected):
-                perform(connection.session.denied(.protocolError, "'n' is not \(expected)"), connection)
-            case .failed:
-                perform(connection.session.busy(retryAfter: 1_000), connection)
-            }
-        case .failure(let error):
-            log("a push was not taken: \(error)")
-            perform(connection.session.busy(retryAfter: 1_000), connection)
-        }
+        if case .failure(let error) = result { log("a push was not taken: \(error)") }
+        perform(connection.session.answered(result), connection)
     }
 
     private func loadPage(_ request: SnapshotRequest, _ connection: HubConnection) {

@@ -47,19 +47,7 @@ final class LogReader: @unchecked Sendable {
     ) {
         read(
             { (reader) throws(HubStoreError) in
-                let log = try reader.log(of: inbox)
-                var id = UInt64(log.head)
-                var below: Position?
-                // The id is the replica's word: any 64 bits.
-                if let asked = request.id, let first = Position(exactly: asked), let after = request.after,
-                    let at = request.at, let chain = request.chain, first >= log.floor, first <= log.head,
-                    try reader.chain(of: inbox, at: at) == chain
-                {
-                    id = asked
-                    below = after
-                }
-                return try reader.snapshotPage(
-                    of: inbox, id: id, below: below, maxRows: Limits.pageRows, maxBytes: Hub.frameBytes)
+                try reader.page(of: inbox, request, maxRows: Limits.pageRows, maxBytes: Hub.frameBytes)
             }, completion: completion)
     }
 

@@ -1,14 +1,14 @@
-import PealModel
+package import PealModel
 
 /// The encoded entry of one publish, of which each inbox gets a copy with an item id of its own.
-struct ItemTemplate {
+package struct ItemTemplate {
     /// When the entries are appended.
-    let time: Milliseconds
+    package let time: Milliseconds
     private let bytes: [UInt8]
     private let idOffset: Int
 
     /// Encodes the entry once. `body` is one JSON object.
-    init(time: Milliseconds, publish: String, body: [UInt8]) {
+    package init(time: Milliseconds, publish: String, body: [UInt8]) {
         self.time = time
         let zero = ItemID(high: 0, low: 0)
         let bytes = Entry(time: time, kind: .item(id: zero, publish: publish, body: body[...])).bytes
@@ -21,10 +21,10 @@ struct ItemTemplate {
     }
 
     /// How long every entry of it is.
-    var count: Int { bytes.count }
+    package var count: Int { bytes.count }
 
     /// The entry of one item.
-    func entry(_ id: ItemID) -> [UInt8] {
+    package func entry(_ id: ItemID) -> [UInt8] {
         let hexadecimal: StaticString = "0123456789abcdef"
         return [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
             _ = buffer.initialize(from: bytes)

@@ -1,16 +1,24 @@
 import PealModel
 
 /// 128 random bits that name an inbox or a nonce outside the hub: 32 hexadecimal digits, stored as 16 bytes.
-enum PublicID {
+package enum PublicID {
     static func random(_ source: inout any RandomNumberGenerator) -> [UInt8] {
         bytes(high: source.next(), low: source.next())
     }
 
-    static func bytes(high: UInt64, low: UInt64) -> [UInt8] {
+    /// The 16 bytes of two halves.
+    package static func bytes(high: UInt64, low: UInt64) -> [UInt8] {
         [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> UInt64(56 - 8 * $0)) } }
     }
 
-    static func text(_ bytes: [UInt8]) -> String {
+    /// The id of a user's inbox: a keyed digest of who it is, so that a hub that was restored to before the user makes the same one
+    /// again and the user's replicas stay bound to it (docs/sync.md section 7).
+    package static func user(_ identity: UserIdentity, seed: [UInt8]) -> [UInt8] {
+        let name = identity.externalID.map { "external \($0)" } ?? "email \(identity.email ?? "")"
+        return Array(HMACSHA256.code(Array("inbox \(name)".utf8), key: seed).prefix(16))
+    }
+
+    package static func text(_ bytes: [UInt8]) -> String {
         let halves = bytes.indices.contains(15) ? [bytes[0..<8], bytes[8..<16]] : []
         return halves.map { Hex64.text($0.reduce(0) { $0 << 8 | UInt64($1) }) }.joined()
     }

@@ -1,9 +1,6 @@
 import PealModel
 
 extension SQLiteHubReader {
-    /// What a row of a page takes beside its body, at most: two registers, id, publish and punctuation.
-    private static let rowOverhead = 640
-
     func snapshotPage(
         of inbox: InboxKey, id: UInt64?, below: Position?, maxRows: Int, maxBytes: Int
     ) throws(HubStoreError) -> Page {
@@ -14,7 +11,7 @@ extension SQLiteHubReader {
             var bytes = 0
             page.last = try walk(inbox, below: below ?? .max, waiting: waiting) { (found) throws(HubStoreError) in
                 let entry = try itemEntry(found.item.seq)
-                let size = entry.body.count + Self.rowOverhead
+                let size = entry.body.count + HubStoreLimits.rowOverhead
                 guard page.rows.isEmpty || (page.rows.count < maxRows && bytes + size <= maxBytes) else { return false }
                 bytes += size
                 page.rows.append(

@@ -48,6 +48,11 @@ final class SQLiteHubReader: HubReader {
         try queries.inbox(inbox).log
     }
 
+    func sum(of inbox: InboxKey) throws(HubStoreError) -> InboxAtHead {
+        let row = try queries.inbox(inbox)
+        return InboxAtHead(epoch: row.epoch, head: row.head, chain: row.chain, sum: row.sum)
+    }
+
     func chain(of inbox: InboxKey, at position: Position) throws(HubStoreError) -> UInt64? {
         try read(inbox) { (row, waiting) throws(HubStoreError) in
             try queries.chain(of: row, at: position, deferred: waiting)

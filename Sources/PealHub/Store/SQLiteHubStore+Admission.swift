@@ -2,9 +2,6 @@ package import PealModel
 import PealSQLite
 
 extension SQLiteHubStore {
-    /// Settled outcomes in a welcome; what lies above comes when it is resent. 600 keep the frame under half its limit.
-    static let settledLimit = 600
-
     /// Who says hello, before it is judged.
     private enum Caller {
         case inbox(InboxRow, known: ReplicaRow?, mustFork: Bool)
@@ -75,7 +72,7 @@ extension SQLiteHubStore {
         guard outbox.upperBound > 0, outbox.lowerBound <= row.lastN else { return [] }
         return try actQueries.settledRange.all(
             row.inbox.row, Author.replica(row.id).bytes, max(outbox.lowerBound, 1), min(outbox.upperBound, row.lastN),
-            Self.settledLimit
+            HubStoreLimits.settled
         ) { (row) throws(HubStoreError) -> Settled in
             Settled(n: row.int64(0), uid: row.bits(1), outcome: try Outcome(stored: row.text(2)))
         }
@@ -93,7 +90,7 @@ extension SQLiteHubStore {
     /// Never 0, which is free to mean none.
     private func freshSession() -> UInt64 { max(random.next(), 1) }
 
-    private func seed(of project: ProjectKey) throws(HubStoreError) -> [UInt8] {
+    func seed(of project: ProjectKey) throws(HubStoreError) -> [UInt8] {
         guard let seed = try sessionQueries.seed.first(project.row, read: { $0.blob(0) }) else {
             throw HubStoreError(.notFound, "no such project")
         }

@@ -46,13 +46,13 @@ extension SQLiteHubStore {
         var seen = Set(recipients.map(\.inbox))
         let single = request.interests.count == 1
         for name in Set(request.interests).sorted() {
-            let rows = try publishQueries.matching.all(request.project.row, name, Self.wideFrom + 1) { row in
+            let rows = try publishQueries.matching.all(request.project.row, name, wideFrom + 1) { row in
                 LogTail(
                     inbox: InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2), sum: row.bits(3))
             }
             // A user's inbox has no interests, so one interest alone cannot match an inbox twice.
             tails += single ? rows : rows.filter { seen.insert($0.inbox).inserted }
-            guard rows.count <= Self.wideFrom, tails.count <= Self.wideFrom else { return nil }
+            guard rows.count <= wideFrom, tails.count <= wideFrom else { return nil }
         }
         tails.sort { $0.inbox < $1.inbox }
         return tails
@@ -139,10 +139,14 @@ extension SQLiteHubStore {
 }
 
 /// A quick generator for what must differ and need not be secret (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
+package struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
-    mutating func next() -> UInt64 {
+    /// A generator of a seed.
+    package init(state: UInt64) { self.state = state }
+
+    /// The next 64 bits.
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB

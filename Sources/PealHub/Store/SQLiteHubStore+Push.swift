@@ -16,9 +16,6 @@ struct ReplicaRow {
 }
 
 extension SQLiteHubStore {
-    /// Exceptions of one mutation that make it `poison` (docs/sync.md section 8).
-    static let poisonFrom: Int64 = 3
-
     package func push(
         _ mutations: [Mutation], from replica: ReplicaKey, session: UInt64, now: Milliseconds
     ) throws(HubStoreError) -> PushResult {
@@ -87,12 +84,9 @@ extension SQLiteHubStore {
             try sessionQueries.fail.run(row.key.row, row.failures)
             // What the view had cached was undone with the savepoint.
             view = try SQLiteInboxView(try inboxes.inbox(row.inbox), in: self)
-            guard row.failures >= Self.poisonFrom else { return nil }
+            guard row.failures >= HubStoreLimits.poisonFrom else { return nil }
         }
-        let poison = Act(
-            author: author, n: mutation.n, uid: mutation.uid, itime: now,
-            outcome: Outcome(.poison, reason: "The hub failed three times over what was done."))
-        let appended = try settle(poison, of: row, in: view, now: now)
+        let appended = try settle(.poison(mutation, by: author, now: now), of: row, in: view, now: now)
         row.lastN = mutation.n
         row.lastUID = mutation.uid
         row.failures = 0

@@ -42,14 +42,11 @@ final class UpkeepQueries {
 }
 
 extension SQLiteHubStore {
-    /// How long an answer is replayed: a day.
-    static let answerAge: Milliseconds = 86_400_000
-
     package func replay(
         _ key: String, digest: [UInt8], in project: ProjectKey, now: Milliseconds
     ) throws(HubStoreError) -> Replay {
         let found = try upkeepQueries.answer.first(project.row, key) { row -> Replay in
-            guard row.int64(3) > now - Self.answerAge else { return .new }
+            guard row.int64(3) > now - HubStoreLimits.answerAge else { return .new }
             return row.blob(0) == digest ? .answered(status: row.int(1), body: row.blob(2)) : .different
         }
         return found ?? .new
@@ -63,7 +60,7 @@ extension SQLiteHubStore {
 
     package func upkeep(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool {
         precondition(limit > 0, "upkeep takes steps")
-        let answers = try upkeepQueries.deleteAnswers.all(now - Self.answerAge, limit) { _ in () }.count
+        let answers = try upkeepQueries.deleteAnswers.all(now - HubStoreLimits.answerAge, limit) { _ in () }.count
         let acts = try upkeepQueries.deleteActs.all(now - Limits.uidAge, limit) { _ in () }.count
         let purging = try purge(limit: limit)
         return answers == limit || acts == limit || purging

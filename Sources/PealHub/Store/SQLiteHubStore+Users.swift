@@ -34,7 +34,10 @@ extension SQLiteHubStore {
     ) throws(HubStoreError) -> (user: UserRecord, isNew: Bool) {
         let identity = try identity.normalized()
         guard let found = try user(identity, in: project) else {
-            let inbox = try createInbox(.user, in: project)
+            let publicID = PublicID.user(identity, seed: try seed(of: project))
+            // The tombstone of a deleted user keeps its id.
+            let isTaken = try inboxes.inbox(public: publicID, in: project) != nil
+            let inbox = try createInbox(.user, publicID: isTaken ? nil : publicID, in: project)
             let key = try userQueries.insertUser.first(
                 project.row, inbox.key.row, identity.externalID, identity.email, profile.firstName, profile.lastName,
                 profile.attributes, profile.phoneNumbers, now
@@ -151,7 +154,7 @@ extension SQLiteHubStore {
 
 extension UserProfile {
     /// Takes what another says; its nil members leave what is here.
-    mutating func merge(_ other: UserProfile) {
+    package mutating func merge(_ other: UserProfile) {
         firstName = other.firstName ?? firstName
         lastName = other.lastName ?? lastName
         attributes = other.attributes ?? attributes

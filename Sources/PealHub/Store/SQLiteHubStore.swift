@@ -1,4 +1,4 @@
-import PealModel
+package import PealModel
 import PealSQLite
 
 /// The hub's store on one SQLite file: WAL, durable commits, one writer.
@@ -13,8 +13,6 @@ package final class SQLiteHubStore: HubStore {
     static let deferredLimit = 16_384
     /// Entries after which the watermark moves although little waits, so that opening stays quick.
     static let watermarkDistance: Int64 = 65_536
-    /// Matching inboxes above which a publish becomes a durable job: one commit stays under 20 ms.
-    static let wideFrom = 2_000
 
     let database: StoreDatabase
     let inboxes: InboxQueries
@@ -25,12 +23,12 @@ package final class SQLiteHubStore: HubStore {
     let publishQueries: PublishQueries
     let upkeepQueries: UpkeepQueries
     let deferred = DeferredIndex()
-    private let path: String
+    package let path: String
 
     /// Makes the chain (docs/sync.md section 2).
     var hasher = SHA256Hasher()
     /// The source of ids, nonces and sessions.
-    var random: any RandomNumberGenerator
+    package var random: any RandomNumberGenerator
     /// The seq of the next entry.
     var nextSeq: Int64 = 1
     /// `meta.indexed_seq`.
@@ -41,8 +39,10 @@ package final class SQLiteHubStore: HubStore {
     var hasSettled = false
     /// The next group commit writes what waits for `log` first.
     var wantsSettling = false
+    /// Matching inboxes above which a publish becomes a durable job.
+    package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called in a mutation's savepoint.
-    var fault: ((Mutation) throws(HubStoreError) -> Void)?
+    package var fault: ((Mutation) throws(HubStoreError) -> Void)?
 
     /// Opens or makes the file, brings it to this version, and indexes what a crash left unindexed. Blocking.
     ///

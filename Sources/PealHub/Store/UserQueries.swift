@@ -121,7 +121,7 @@ struct UserFinder {
 
 extension UserIdentity {
     /// With the email in lower case.
-    func normalized() throws(HubStoreError) -> UserIdentity {
+    package func normalized() throws(HubStoreError) -> UserIdentity {
         let identity = UserIdentity(externalID: externalID, email: email?.lowercased())
         guard identity.externalID != nil || identity.email != nil, identity.externalID != "", identity.email != ""
         else {

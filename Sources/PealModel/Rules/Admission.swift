@@ -57,17 +57,24 @@ public struct Admission: Equatable, Sendable {
     public static func judge(
         cursor: Cursor, nonce: String, log: Log, known: Known?, chain: UInt64?
     ) -> Mode {
-        guard let epoch = cursor.epoch else {
-            // First contact: no epoch, empty nonce, unknown id. Without all three it is a copy of something older.
-            guard let known else { return nonce.isEmpty ? first(log) : .forked }
-            return nonce == known.current || nonce == known.issued ? first(log) : .forked
+        // A nonce of an id that is unknown was issued by a hub that this one has forgotten: it went back in time.
+        guard let known else {
+            if !nonce.isEmpty { return .ahead }
+            return cursor.epoch == nil ? first(log) : follow(cursor, log, chain)
         }
-        if epoch != log.epoch || cursor.position > log.head || chain != cursor.chain { return .ahead }
-        if let known {
-            guard nonce == known.current || nonce == known.issued else { return .forked }
-        } else if !nonce.isEmpty {
-            return .forked
-        }
+        let isOwn = nonce == known.current || nonce == known.issued || planted(.noNonceCheck)
+        // Without an epoch it has had no welcome yet, or its welcome was lost; else it is a copy from before its first.
+        if planted(.noForkCheck) { return cursor.epoch == nil ? first(log) : follow(cursor, log, chain) }
+        guard cursor.epoch != nil else { return isOwn ? first(log) : .forked }
+        if planted(.nonceBeforeChain), !isOwn { return .forked }
+        let mode = follow(cursor, log, chain)
+        return mode == .ahead || isOwn ? mode : .forked
+    }
+
+    /// Where a cursor stands to the log.
+    private static func follow(_ cursor: Cursor, _ log: Log, _ chain: UInt64?) -> Mode {
+        let isOther = chain != cursor.chain && !planted(.noChain)
+        if cursor.epoch != log.epoch || cursor.position > log.head || isOther { return .ahead }
         return cursor.position < log.floor ? .snapshot : .resume
     }
 

@@ -46,6 +46,7 @@ public struct InboxState: Equatable, Sendable {
             let unseen = Set(unseen)
             for id in ids {
                 items[id]?.read = register(on, passive: passive)
+                if planted(.deletedRevived) { items[id]?.deleted = false }
                 if on || !unseen.contains(id) { items[id]?.seen = true }
             }
         case .seen(let ids): for id in ids { items[id]?.seen = true }
@@ -55,11 +56,12 @@ public struct InboxState: Equatable, Sendable {
             marks.add(kind, Mark(upTo: upTo, version: head))
             for id in except {
                 if kind == .read { items[id]?.read?.rank = head }
+                if planted(.sinceForgedByMark), kind == .read { items[id]?.read?.since = head }
                 if kind == .archive { items[id]?.archived?.rank = head }
             }
         case .interest(let name, let on):
             _ = on ? names?.insert(name).memberAfterInsert : names?.remove(name)
-        case .interests(let all): names = Set(all)
+        case .interests(let all): names = planted(.interestsMerged) ? names?.union(all) : Set(all)
         }
     }
 

@@ -101,9 +101,9 @@ public struct Resolver<View: InboxView> {
     ) throws(View.Failure) -> Verdict {
         let same = effective == value
         // A passive repeat rewrites nothing: somebody's deliberate act must not be weakened by a mere showing.
-        if same, passive { return .keep(.noop) }
+        if same, passive || planted(.sameValueIgnored) { return .keep(.noop) }
         guard let current else { return .accept(changes: !same) }
-        if current.since <= observed { return .accept(changes: !same) }
+        if current.since <= observed || planted(.laterAlwaysWins) { return .accept(changes: !same) }
         if try isOwn(current) { return .accept(changes: !same) }
         let wins = current.passive == passive ? itime > current.itime : current.passive
         if wins { return .accept(changes: !same) }
@@ -117,7 +117,7 @@ public struct Resolver<View: InboxView> {
         var written: [ItemID] = []
         var unseen: [ItemID] = []
         for id in unique(items) {
-            guard let state = try view.item(id), !state.deleted else {
+            guard let state = try view.item(id), !state.deleted || planted(.deletedRevived) else {
                 tally.add(id, .gone)
                 continue
             }
@@ -175,13 +175,15 @@ public struct Resolver<View: InboxView> {
 
     /// A bulk act never overrides a single choice that its user had not seen, nor reaches above what the user had seen.
     private func mark(_ kind: MarkKind, upTo: Position) throws(View.Failure) -> Act {
-        let upTo = min(upTo, observed)
+        let upTo = planted(.markToHead) ? view.head : min(upTo, observed)
         guard upTo > 0 else { return act(.noop) }
         var except: [ItemID] = []
         for (id, register) in try view.opposed(to: kind, upTo: upTo, since: observed) where try !isOwn(register) {
             // A choice that another mark, whose user had seen it, has overridden stands no more: nothing to spare.
-            guard let state = try view.item(id), !view.marks.value(kind, register, at: state.position) else { continue }
-            except.append(id)
+            guard let state = try view.item(id),
+                !view.marks.value(kind, register, at: state.position) || planted(.exceptIgnoresStanding)
+            else { continue }
+            if !planted(.noExcept) { except.append(id) }
         }
         return act(.applied, effect: .mark(kind, upTo: upTo, except: except.sorted()))
     }

@@ -44,14 +44,25 @@ public struct DeviceSession: Equatable, Sendable {
 
     private var state = State.idle
     private var backoff: Backoff
+    private let windowEntries: Int
+    private let windowBytes: Int
     private var drainWindow: ClosedRange<Milliseconds>?
     /// A fork was found since the last healthy session.
     private var forked = false
 
     /// A session that has not started.
     ///
-    /// - Parameter seed: what its jitter comes from; random in production, fixed in a test.
-    public init(seed: UInt64) { backoff = Backoff(seed: seed) }
+    /// - Parameters:
+    ///   - seed: what its jitter comes from; random in production, fixed in a test.
+    ///   - windowEntries: what the hello says of entries that may be unacknowledged.
+    ///   - windowBytes: and of bytes.
+    public init(
+        seed: UInt64, windowEntries: Int64 = Int64(Limits.windowEntries), windowBytes: Int64 = Int64(Limits.windowBytes)
+    ) {
+        backoff = Backoff(seed: seed)
+        self.windowEntries = Int(windowEntries)
+        self.windowBytes = Int(windowBytes)
+    }
 
     /// Whether frames are being exchanged.
     public var isLive: Bool {
@@ -261,13 +272,13 @@ public struct DeviceSession: Equatable, Sendable {
     }
 
     private mutating func batchCame(_ batch: Batch, bytes: Int, _ live: inout Live) -> [Action] {
-        guard batch.session == live.session else { return [] }
+        guard batch.session == live.session || planted(.noSessionCheck) else { return [] }
         live.head = max(live.head, batch.to)
         live.unacknowledged += batch.entries.count
         live.unacknowledgedBytes += bytes
         live.received = max(live.received, batch.to)
         state = .live(live)
-        if batch.from > live.position { return close(.gap, "a gap in the log") }
+        if batch.from > live.position, !planted(.gapAccepted) { return close(.gap, "a gap in the log") }
         if batch.to > live.position { return [.apply(batch)] }
         // Folded already (a staged snapshot that goes on). It must be credited, or a hub that repeats more than a window
         // would wait for ever.
@@ -291,6 +302,8 @@ public struct DeviceSession: Equatable, Sendable {
         var actions = [stall(live)]
         if swapped, live.snapshot {
             live.snapshot = false
+            // The swap may have offered the journal again (docs/sync.md section 7, ahead).
+            live.outboxWaits = live.outboxWaits || !planted(.journalWaitsAfterSwap)
             actions.append(.status(.live))
         }
         return actions + returnCredit(&live) + push(&live)
@@ -314,13 +327,14 @@ public struct DeviceSession: Equatable, Sendable {
             state = .live(live)
             return [.schedule(.stall, Self.stallDelay)]
         }
+        live.outboxWaits = live.outboxWaits || !planted(.journalWaitsAfterSwap)
         return [stall(live), .status(.live)] + push(&live)
     }
 
     /// At half the window at once, before that after a delay.
     private mutating func returnCredit(_ live: inout Live) -> [Action] {
         let halfWindow =
-            live.unacknowledged * 2 >= Limits.windowEntries || live.unacknowledgedBytes * 2 >= Limits.windowBytes
+            live.unacknowledged * 2 >= windowEntries || live.unacknowledgedBytes * 2 >= windowBytes
         if halfWindow { return credit(&live) }
         defer { state = .live(live) }
         if live.gotScheduled { return [] }
@@ -347,7 +361,7 @@ public struct DeviceSession: Equatable, Sendable {
 
     private mutating func push(_ live: inout Live) -> [Action] {
         defer { state = .live(live) }
-        guard live.outboxWaits, live.inFlight == nil, !live.snapshot, !live.busy else { return [] }
+        guard live.outboxWaits, live.inFlight == nil, !live.snapshot || planted(.pushWhileLoading), !live.busy else { return [] }
         live.outboxWaits = false
         live.inFlight = .max
         return [.push]

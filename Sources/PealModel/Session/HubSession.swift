@@ -235,7 +235,7 @@ public struct HubSession: Equatable, Sendable {
         live.loading = false
         if page.last {
             live.snapshot = false
-            live.sent = Position(page.id)
+            live.sent = planted(.tailFromLastPage) ? page.at : Position(page.id)
             live.got = live.sent
             live.outstanding.removeAll()
             live.bytes = 0
@@ -250,6 +250,7 @@ public struct HubSession: Equatable, Sendable {
     public var hasOutput: Bool {
         if !ready.isEmpty { return true }
         guard case .live(let live) = state, !live.snapshot, live.sent < live.head else { return false }
+        if planted(.unboundedCredit) { return true }
         return live.sent - live.got < live.windowEntries
             && (Int64(live.bytes) < live.windowBytes || live.outstanding.isEmpty)
     }
@@ -258,7 +259,7 @@ public struct HubSession: Equatable, Sendable {
     public mutating func nextOutput() -> Output? {
         if !ready.isEmpty { return .frame(ready.removeFirst()) }
         guard case .live(let live) = state, !live.snapshot, live.sent < live.head else { return nil }
-        let entries = live.windowEntries - (live.sent - live.got)
+        let entries = planted(.unboundedCredit) ? 100 : live.windowEntries - (live.sent - live.got)
         let bytes = Int(live.windowBytes) - live.bytes
         // One entry always fits where nothing is out, however small the window.
         guard entries > 0, bytes > 0 || live.outstanding.isEmpty else { return nil }

@@ -1,0 +1,85 @@
+package import PealHub
+package import PealModel
+
+extension MemoryHubStore {
+    package func replay(
+        _ key: String, digest: [UInt8], in project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError) -> Replay {
+        guard let row = state.answers[ScopedName(project: project, name: key)],
+            row.time > now - HubStoreLimits.answerAge
+        else { return .new }
+        return row.digest == digest ? .answered(status: row.status, body: row.body) : .different
+    }
+
+    package func remember(
+        _ key: String, digest: [UInt8], status: Int, body: [UInt8], in project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError) {
+        state.answers[ScopedName(project: project, name: key)] = AnswerRow(
+            digest: digest, status: status, body: body, time: now)
+        state.oldest = min(state.oldest, now)
+    }
+
+    package func upkeep(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool {
+        precondition(limit > 0, "upkeep takes steps")
+        var forgotten = (answers: 0, acts: 0)
+        if state.oldest < now - HubStoreLimits.answerAge {
+            forgotten = (forgetAnswers(limit: limit, now: now), forgetActs(limit: limit, now: now))
+            noteOldest()
+        }
+        let purging = purge(limit: limit)
+        return forgotten.answers == limit || forgotten.acts == limit || purging
+    }
+
+    private func forgetAnswers(limit: Int, now: Milliseconds) -> Int {
+        let old = state.answers.filter { $0.value.time < now - HubStoreLimits.answerAge }.sorted { left, right in
+            (left.value.time, left.key.project.row, left.key.name)
+                < (right.value.time, right.key.project.row, right.key.name)
+        }.prefix(limit)
+        for (key, _) in old { state.answers[key] = nil }
+        return old.count
+    }
+
+    private func forgetActs(limit: Int, now: Milliseconds) -> Int {
+        var old: [(inbox: InboxKey, row: ActRow)] = []
+        for box in state.inboxes {
+            for rows in box.value.acts.values {
+                for row in rows where row.time < now - Limits.uidAge { old.append((box.value.key, row)) }
+            }
+        }
+        old.sort { left, right in
+            let (one, other) = (left.row, right.row)
+            let before = (one.time, left.inbox.row, Int64(bitPattern: one.uid))
+            let after = (other.time, right.inbox.row, Int64(bitPattern: other.uid))
+            if before != after { return before < after }
+            return one.author == other.author ? one.n < other.n : one.author.precedes(other.author)
+        }
+        let chosen = old.prefix(limit)
+        for (inbox, row) in chosen { state[inbox].forget(row) }
+        return chosen.count
+    }
+
+    private func noteOldest() {
+        var oldest = state.answers.values.map(\.time).min() ?? .max
+        for box in state.inboxes {
+            for rows in box.value.acts.values { oldest = min(oldest, rows.map(\.time).min() ?? .max) }
+        }
+        state.oldest = oldest
+    }
+
+    /// Takes some entries of an inbox that was deleted; the last step leaves a tombstone, so that its replicas are refused.
+    private func purge(limit: Int) -> Bool {
+        guard state.purging > 0, let index = state.inboxes.firstIndex(where: { $0.value.kind == .deleted }) else {
+            return false
+        }
+        let inbox = state.inboxes[index].value
+        let count = min(limit, inbox.log.count - inbox.purged)
+        state.inboxes[index].value.purged += count
+        guard count < limit else { return true }
+        var tombstone = MemoryInbox(
+            key: inbox.key, project: inbox.project, publicID: inbox.publicID, isDevice: false, epoch: inbox.epoch)
+        tombstone.kind = .purged
+        state.inboxes[index].value = tombstone
+        state.purging -= 1
+        return true
+    }
+}

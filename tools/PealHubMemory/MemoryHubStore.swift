@@ -1,0 +1,185 @@
+package import PealHub
+package import PealModel
+import Synchronization
+
+/// A hub's store in memory that keeps the contract of ``HubStore`` as ``SQLiteHubStore`` does, for simulators and tests: same
+/// requests, same random bits, same answers, same bytes in the logs.
+///
+/// Deterministic: time comes with each call, random bits from the source that was given, and no unordered iteration reaches
+/// an answer. Its whole state is a value, ``State``; a transaction is a copy of it. Not Sendable; readers may be used elsewhere.
+package final class MemoryHubStore: HubStore {
+    /// What readers see.
+    final class Committed: Sendable {
+        let state = Mutex(State())
+    }
+
+    let committed = Committed()
+    /// What the running transaction sees and changes.
+    var state = State()
+    let random: () -> UInt64
+    private(set) var isInTransaction = false
+    /// The number of the next entry.
+    var nextSeq: Int64 = 1
+    var hasher = SHA256Hasher()
+    /// Matching inboxes above which a publish becomes a durable job.
+    package var wideFrom = HubStoreLimits.wideFrom
+    /// A test's fault, called before a mutation is processed.
+    package var fault: ((Mutation) throws(HubStoreError) -> Void)?
+
+    /// An empty store.
+    ///
+    /// - Parameter random: gives 64 random bits a call: ids, epochs, nonces, sessions, salts and secrets come from it.
+    package init(random: @escaping () -> UInt64) {
+        self.random = random
+    }
+
+    // MARK: Backup
+
+    /// What is committed, as a backup. Not inside a transaction.
+    package func snapshot() -> State {
+        precondition(!isInTransaction, "a backup is of what is committed")
+        return state
+    }
+
+    /// Puts a backup in the place of what is here, as when a hub's file is restored. Not inside a transaction.
+    package func restore(_ backup: State) {
+        precondition(!isInTransaction, "a backup is restored between transactions")
+        state = backup
+        committed.state.withLock { $0 = backup }
+    }
+
+    // MARK: Group commit
+
+    package func begin() throws(HubStoreError) {
+        precondition(!isInTransaction, "one group commit at a time")
+        isInTransaction = true
+        nextSeq = Int64(state.entries.count) + 1
+    }
+
+    package func commit() throws(HubStoreError) {
+        precondition(isInTransaction, "nothing to commit")
+        isInTransaction = false
+        committed.state.withLock { $0 = state }
+    }
+
+    package func rollback() {
+        guard isInTransaction else { return }
+        isInTransaction = false
+        state = committed.state.withLock { $0 }
+    }
+
+    package func savepoint<R>(_ body: () throws(HubStoreError) -> R) throws(HubStoreError) -> R {
+        let before = state
+        do {
+            return try body()
+        } catch {
+            state = before
+            throw error
+        }
+    }
+
+    package func makeReader() throws(HubStoreError) -> any HubReader { MemoryHubReader(committed) }
+
+    package func close() throws(HubStoreError) {}
+
+    // MARK: Projects
+
+    package func createProject(
+        instance: String, apiKey: String, secret: String, requiresHMAC: Bool, now: Milliseconds
+    ) throws(HubStoreError) -> Project {
+        let seed = PublicID.bytes(high: random(), low: random()) + PublicID.bytes(high: random(), low: random())
+        let instance = instance.lowercased()
+        let isTaken = state.projects.contains { $0.project.instance == instance || $0.project.apiKey == apiKey }
+        guard !isTaken else { throw HubStoreError(.failed, "a project has this instance or key") }
+        let project = Project(
+            key: ProjectKey(row: Int64(state.projects.count) + 1), instance: instance, apiKey: apiKey, secret: secret,
+            requiresHMAC: requiresHMAC, created: now)
+        state.projects.append(ProjectRow(project: project, seed: seed))
+        return project
+    }
+
+    package func projects() throws(HubStoreError) -> [Project] { state.projects.map(\.project) }
+
+    package func project(_ name: String) throws(HubStoreError) -> Project? { state.project(name) }
+
+    // MARK: Appending
+
+    /// Appends an entry to an inbox; the next number is its own.
+    func append(_ entry: Entry, bytes: [UInt8], publish: Int64 = 0, to inbox: InboxKey) -> Appended {
+        let index = Int(inbox.row) - 1
+        let chain = hasher.link(after: state.inboxes[index].value.chain, entry: bytes[...])
+        let appended = state.inboxes[index].value.append(entry, bytes: bytes, publish: publish, chain: chain)
+        var item = ItemID(high: 0, low: 0)
+        if case .item(let id, _, _) = entry.kind { item = id }
+        while state.entries.count < nextSeq - 1 { state.entries.append(nil) }
+        state.entries.append(EntryPlace(inbox: inbox, position: appended.position, publish: publish, item: item))
+        nextSeq += 1
+        return appended
+    }
+
+    /// Appends a decided act, applies its effect, and remembers it for dedupe.
+    func append(_ act: Act, to inbox: InboxKey, now: Milliseconds) -> Appended {
+        let entry = Entry(time: now, kind: .act(act))
+        index(act.effect, of: inbox)
+        let appended = append(entry, bytes: entry.bytes, to: inbox)
+        remember(act, in: inbox, now: now)
+        return appended
+    }
+
+    func remember(_ act: Act, in inbox: InboxKey, now: Milliseconds) {
+        state[inbox].remember(act, now: now)
+        state.oldest = min(state.oldest, now)
+    }
+
+    /// Keeps the index from interests to devices; before the fold.
+    private func index(_ effect: Act.Effect, of inbox: InboxKey) {
+        switch effect {
+        case .interest(let name, let on): setInterest(name, of: inbox, on: on)
+        case .interests(let names):
+            let current = state[inbox].state.interests() ?? []
+            let wanted = Set(names)
+            for name in current where !wanted.contains(name) { setInterest(name, of: inbox, on: false) }
+            for name in wanted where !current.contains(name) { setInterest(name, of: inbox, on: true) }
+        default: break
+        }
+    }
+
+    func setInterest(_ name: String, of inbox: InboxKey, on: Bool) {
+        let key = ScopedName(project: state[inbox].project, name: name)
+        if on {
+            state.interests[key, default: []].insert(inbox)
+        } else {
+            state.interests[key]?.remove(inbox)
+            if state.interests[key]?.isEmpty == true { state.interests[key] = nil }
+        }
+    }
+
+    // MARK: Through HTTP
+
+    package func act(
+        _ operation: Operation, uid: UInt64, observed: Position?, in inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> ActResult {
+        guard try !state.box(inbox).value.kind.isDeleted else {
+            throw HubStoreError(.notFound, "the inbox was deleted")
+        }
+        if let known = state[inbox].known(uid) {
+            if known.author == .api { return ActResult(outcome: known.outcome) }
+            let duplicate = Act(author: .api, n: nil, uid: uid, itime: now, outcome: .duplicate)
+            return ActResult(outcome: .duplicate, appended: append(duplicate, to: inbox, now: now))
+        }
+        let mutation = Mutation(
+            n: 0, uid: uid, observed: observed ?? state[inbox].head, observedTime: 0, moment: .age(0),
+            operation: operation)
+        let act = resolve(mutation, by: .api, in: inbox, now: now)
+        guard act.effect != .none else {
+            remember(act, in: inbox, now: now)
+            return ActResult(outcome: act.outcome, results: act.results)
+        }
+        return ActResult(outcome: act.outcome, results: act.results, appended: append(act, to: inbox, now: now))
+    }
+
+    /// Decides a new mutation. No reference to the inbox outlives the call, or the append would copy all of it.
+    func resolve(_ mutation: Mutation, by author: Author, in inbox: InboxKey, now: Milliseconds) -> Act {
+        Resolver.resolve(mutation, by: author, in: state.inboxes[Int(inbox.row) - 1], now: now)
+    }
+}

@@ -1,0 +1,174 @@
+import PealModel
+
+/// The base of a replica as a value: rows that know the version up to which entries are in them, so that a log can be folded over a
+/// snapshot whose pages are younger than some of its entries.
+struct MemoryBase: Equatable {
+    /// An item that is there.
+    struct Row: Equatable {
+        var state: ItemState
+        var version: Position
+        var publish: String
+        var time: Milliseconds
+        var body: RawJSON
+    }
+
+    let isDevice: Bool
+    var items: [ItemID: Row] = [:]
+    var marks = Marks()
+    var interests: Set<String>?
+    /// The position whose entries of interests are in.
+    var interestsVersion: Position = 0
+
+    init(device: Bool) {
+        isDevice = device
+        interests = device ? [] : nil
+    }
+
+    mutating func fold(_ entry: Entry, at position: Position) {
+        switch entry.kind {
+        case .item(let id, let publish, let body):
+            guard items[id] == nil else { return }
+            items[id] = Row(
+                state: ItemState(position: position), version: position, publish: publish, time: entry.time, body: body)
+        case .removed(let ids, _): for id in ids { items[id] = nil }
+        case .act(let act): fold(act, at: position)
+        case .unknown: break
+        }
+    }
+
+    private mutating func change(_ ids: [ItemID], at position: Position, _ body: (inout ItemState, ItemID) -> Void) {
+        for id in ids {
+            guard var row = items[id], row.version < position else { continue }
+            body(&row.state, id)
+            items[id] = row
+        }
+    }
+
+    mutating func fold(_ act: Act, at position: Position) {
+        func register(_ on: Bool, passive: Bool = false) -> Register {
+            Register(
+                value: on, passive: passive, since: position, rank: position, itime: act.itime, author: act.author,
+                uid: act.uid)
+        }
+        switch act.effect {
+        case .none: break
+        case .read(let ids, let on, let passive, let unseen):
+            let unseen = Set(unseen)
+            change(ids, at: position) { state, id in
+                state.read = register(on, passive: passive)
+                if on || !unseen.contains(id) { state.seen = true }
+            }
+        case .seen(let ids): change(ids, at: position) { state, _ in state.seen = true }
+        case .archive(let ids, let on): change(ids, at: position) { state, _ in state.archived = register(on) }
+        case .delete(let ids): for id in ids { items[id] = nil }
+        case .mark(let kind, let upTo, let except):
+            marks.add(kind, Mark(upTo: upTo, version: position))
+            change(except, at: position) { state, _ in
+                if kind == .read { state.read?.rank = position }
+                if kind == .archive { state.archived?.rank = position }
+            }
+        case .interest(let name, let on):
+            guard interests != nil, position > interestsVersion else { return }
+            if on { interests?.insert(name) } else { interests?.remove(name) }
+        case .interests(let names):
+            guard position > interestsVersion else { return }
+            interests = Set(names)
+        }
+    }
+
+    var newestTime: Milliseconds { items.values.max { $0.state.position < $1.state.position }?.time ?? 0 }
+
+    /// The greatest position at which both hold the same item.
+    func common(with other: MemoryBase) -> Position {
+        items.filter { other.items[$0.key]?.state.position == $0.value.state.position }.map(\.value.state.position)
+            .max() ?? 0
+    }
+
+    func time(at position: Position) -> Milliseconds {
+        items.values.first { $0.state.position == position }?.time ?? 0
+    }
+}
+
+/// A snapshot that is being loaded, beside the base.
+struct MemoryStage {
+    var id: UInt64
+    var firstAt: Position
+    var newestAt: Position
+    var newestChain: UInt64
+    var after: Position
+    var isComplete = false
+    var epoch: UInt64
+    var logPosition: Position
+    var logChain: UInt64
+    var base: MemoryBase
+    var log: [RawJSON] = []
+
+    init(_ page: Page, epoch: UInt64, device: Bool) {
+        id = page.id
+        firstAt = page.at
+        newestAt = page.at
+        newestChain = page.chain
+        after = page.after
+        self.epoch = epoch
+        logPosition = page.at
+        logChain = page.chain
+        base = MemoryBase(device: device)
+        if let rest = page.rest {
+            base.marks = rest.marks
+            if let names = rest.interests { base.interests = Set(names) }
+        }
+        base.interestsVersion = page.at
+    }
+
+    /// Before the log has passed the newest page the rows are not of one moment.
+    var isReady: Bool {
+        if planted(.swapTooEarly) { return isComplete }
+        return isComplete && logPosition >= newestAt
+    }
+
+    mutating func add(_ page: Page) {
+        for row in page.rows {
+            base.items[row.id] = MemoryBase.Row(
+                state: row.state, version: page.at, publish: row.publish, time: row.time, body: row.body)
+        }
+        if page.at >= newestAt {
+            newestAt = page.at
+            newestChain = page.chain
+        }
+        after = page.after
+        isComplete = isComplete || page.last
+    }
+}
+
+/// What an app sees: base and overlay.
+struct ShownInbox: InboxView {
+    var base: MemoryBase
+    var head: Position
+    let author: Author
+    let sent: Set<UInt64>
+
+    var marks: Marks { base.marks }
+    func item(_ id: ItemID) -> ItemState? { base.items[id]?.state }
+    func sent(_ uid: UInt64, by author: Author) -> Bool { author == self.author && sent.contains(uid) }
+    func opposed(
+        to kind: MarkKind, upTo: Position, since observed: Position
+    ) -> [(id: ItemID, register: Register)] {
+        guard kind != .seen else { return [] }
+        return base.items.compactMap { id, row in
+            guard row.state.position <= upTo,
+                let register = kind == .read ? row.state.read : row.state.archived, !register.value,
+                register.since > observed
+            else { return nil }
+            return (id, register)
+        }.sorted { $0.id < $1.id }
+    }
+    func interests() -> Set<String>? { base.interests }
+
+    mutating func fold(_ act: Act, now: Milliseconds) {
+        head += 1
+        base.fold(act, at: head)
+    }
+
+    /// The ids of the items that are shown, oldest first.
+    var ids: [ItemID] { base.items.sorted { $0.value.state.position < $1.value.state.position }.map(\.key) }
+}

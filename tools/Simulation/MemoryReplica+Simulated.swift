@@ -1,0 +1,48 @@
+import PealModel
+import PealReplica
+
+extension MemoryReplica {
+    func sight() throws(ReplicaError) -> Sight {
+        let shown = shown()
+        var sight = Sight(
+            view: view, items: shown.ids, read: [], seen: [], archived: [], interests: shown.interests(),
+            isPending: state.outbox.contains { $0.state != .dead })
+        for (id, row) in shown.base.items {
+            if shown.marks.isRead(row.state) { sight.read.insert(id) }
+            if shown.marks.isSeen(row.state) { sight.seen.insert(id) }
+            if shown.marks.isArchived(row.state) { sight.archived.insert(id) }
+        }
+        return sight
+    }
+
+    func waiting() throws(ReplicaError) -> [UInt64] { state.outbox.filter { $0.state != .dead }.map(\.uid) }
+
+    func dead() throws(ReplicaError) -> [UInt64] { state.outbox.filter { $0.state == .dead }.map(\.uid) }
+
+    func reopened() throws(ReplicaError) -> any SimulatedReplica {
+        if let base = file.baseOnCrash { state.base = base }
+        file.baseOnCrash = nil
+        return MemoryReplica(file: file, options: options)
+    }
+
+    func another() throws(ReplicaError) -> any SimulatedReplica { MemoryReplica(file: file, options: options) }
+
+    func copied() throws(ReplicaError) -> any SimulatedReplica {
+        MemoryReplica(file: File(state), options: options)
+    }
+
+    func difference(from other: InboxState) throws(ReplicaError) -> String? {
+        let theirs = other.items.filter { !$0.value.deleted }
+        for (id, row) in state.base.items {
+            guard let item = theirs[id] else { return "item \(row.state.position) is here and not in the log" }
+            if item != row.state { return "item \(row.state.position) is \(row.state), the log says \(item)" }
+            if other.bodies[id] != row.body { return "item \(row.state.position) has another body" }
+        }
+        if theirs.count != state.base.items.count {
+            return "\(state.base.items.count) items are here, \(theirs.count) in the log"
+        }
+        if state.base.marks != other.marks { return "marks are \(state.base.marks), the log says \(other.marks)" }
+        if state.base.interests != other.interests() { return "interests differ" }
+        return nil
+    }
+}

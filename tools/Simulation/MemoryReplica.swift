@@ -1,0 +1,396 @@
+import PealModel
+import PealReplica
+
+/// A replica in memory: what ``Replica`` keeps in SQLite, as a value that can be copied, so that crashes, backups and clones cost
+/// nothing. A differential test ties the two (docs/sync.md section 10).
+final class MemoryReplica: SimulatedReplica {
+    /// What is durable.
+    struct State {
+        var identity: InboxIdentity
+        var project: String
+        var inbox: String?
+        var replica: ReplicaID
+        var secret: String?
+        var previousReplica: ReplicaID?
+        var previousSecret: String?
+        var attempt: Int64 = 0
+        var nonce = ""
+        var nextN: Int64 = 1
+        var settledN: Int64 = 0
+        var cursor = Cursor.start
+        var time: Milliseconds = 0
+        var clockOffset: Milliseconds?
+        var synced: Milliseconds = 0
+        var ahead = false
+        var aheadLastN: Int64 = 0
+        var base: MemoryBase
+        var outbox: [OutboxAct] = []
+        var journal: [OutboxAct] = []
+        var nextSeq: Int64 = 1
+        var stage: MemoryStage?
+    }
+
+    /// A row of the outbox or the journal.
+    struct OutboxAct {
+        enum State: Int { case held, queued, sent, dead }
+        var seq: Int64
+        var uid: UInt64
+        var n: Int64?
+        var state = State.queued
+        var operation: Operation
+        var observed: Position
+        var observedTime: Milliseconds
+        var boot: String
+        var bootTime: Milliseconds
+        var wall: Milliseconds
+        var holdUntil: Milliseconds?
+        var retryAt: Milliseconds?
+        var attempts = 0
+        var void: String?
+        var quiet = false
+        var outcome: Outcome?
+        /// When it was settled, by the hub's clock; in the journal.
+        var settled: Milliseconds = 0
+    }
+
+    struct SessionMemory {
+        var epoch: UInt64?
+        var awaitsSnapshot = false
+        var settled: [Settled] = []
+        var settlesAt: Position = 0
+    }
+
+    /// The file: what several processes share.
+    final class File {
+        var state: State
+        /// A planted fault: the data that a crash leaves under a cursor that has moved.
+        var baseOnCrash: MemoryBase?
+
+        init(_ state: State) { self.state = state }
+    }
+
+    let file: File
+    var state: State {
+        get { file.state }
+        _modify { yield &file.state }
+    }
+    let options: ReplicaOptions
+    var session = SessionMemory()
+
+    /// A new replica.
+    init(identity: InboxIdentity, project: String, options: ReplicaOptions) {
+        self.options = options
+        var isDevice = false
+        if case .device = identity { isDevice = true }
+        file = File(
+            State(
+                identity: identity, project: project,
+                replica: ReplicaID(high: options.random(), low: options.random()), base: MemoryBase(device: isDevice)))
+    }
+
+    /// A process opens the file: another one, or the same again.
+    init(file: File, options: ReplicaOptions) {
+        self.file = file
+        self.options = options
+    }
+
+    var author: Author { .replica(state.replica) }
+
+    // MARK: Session
+
+    func hello(proof: Proof, windowEntries: Int64, windowBytes: Int64) throws(ReplicaError) -> Hello {
+        if !planted(.attemptNotDurable) { state.attempt += 1 }
+        session = SessionMemory()
+        resetRows(retryAt: nil)
+        let oldest = state.synced - Limits.journalAge
+        state.journal.removeAll { $0.settled < oldest }
+        var proof = proof
+        proof.secret = state.secret ?? state.previousSecret
+        proof.replica = state.secret == nil ? state.previousReplica : nil
+        var identity = state.identity
+        if case .device(let id) = identity { identity = .device(id: state.inbox ?? id) }
+        let sent = state.outbox.filter { $0.state != .dead }.compactMap(\.n)
+        return Hello(
+            project: state.project, inbox: identity, replica: state.replica, proof: proof, attempt: state.attempt,
+            nonce: state.nonce, cursor: state.cursor, outbox: (sent.min() ?? 0)...(sent.max() ?? 0),
+            windowEntries: windowEntries, windowBytes: windowBytes)
+    }
+
+    func attemptRefused(last: Int64) throws(ReplicaError) { state.attempt = max(state.attempt, last) }
+
+    func welcomed(_ welcome: Welcome) throws(ReplicaError) -> WelcomeCheck {
+        if let inbox = state.inbox, inbox != welcome.inbox {
+            throw ReplicaError(.otherInbox, "the hub answers with another inbox")
+        }
+        if let reason = forkReason(welcome) {
+            return WelcomeCheck(fork: reason, position: state.cursor.position, outbox: false)
+        }
+        state.inbox = welcome.inbox
+        if !planted(.nonceNotDurable) { state.nonce = welcome.nonce }
+        if let secret = welcome.secret {
+            state.secret = secret
+            state.previousReplica = nil
+            state.previousSecret = nil
+        }
+        state.clockOffset = welcome.time - options.clock.wall()
+        state.synced = max(state.synced, welcome.time)
+        state.ahead = welcome.mode == .ahead
+        state.aheadLastN = welcome.lastN
+        session = SessionMemory()
+        session.epoch = welcome.epoch
+        session.awaitsSnapshot = welcome.mode != .resume
+        session.settled = welcome.settled
+        session.settlesAt = welcome.head
+        if welcome.mode == .resume {
+            state.stage = nil
+            if state.cursor.epoch == nil { state.cursor.epoch = welcome.epoch }
+        }
+        resetRows(retryAt: nil)
+        if planted(.snapshotAcknowledgesByNumber), welcome.mode != .resume {
+            state.outbox.removeAll { ($0.n ?? .max) <= welcome.lastN }
+        }
+        settleWaiting()
+        return WelcomeCheck(
+            fork: nil, position: state.stage?.logPosition ?? state.cursor.position, outbox: hasUnsent)
+    }
+
+    private func forkReason(_ welcome: Welcome) -> WelcomeCheck.ForkReason? {
+        if planted(.noForkCheck) { return nil }
+        if welcome.mode == .forked { return .mode }
+        guard welcome.mode != .ahead, welcome.lastN > 0 else { return nil }
+        if welcome.lastN >= state.nextN { return .numberAhead }
+        if let theirs = welcome.lastUID, let ours = sentUID(of: welcome.lastN), ours != theirs { return .foreignAct }
+        return nil
+    }
+
+    func sessionEnded(code: CloseCode?, reason: String) throws(ReplicaError) {
+        session = SessionMemory()
+        resetRows(retryAt: nil)
+    }
+
+    func fork(to id: ReplicaID?) throws(ReplicaError) {
+        if let secret = state.secret {
+            state.previousReplica = state.replica
+            state.previousSecret = secret
+        }
+        state.replica = id ?? ReplicaID(high: options.random(), low: options.random())
+        state.secret = nil
+        state.attempt = 0
+        state.nonce = ""
+        state.nextN = 1
+        state.settledN = 0
+        session = SessionMemory()
+        for index in state.outbox.indices {
+            if state.outbox[index].void != nil, state.outbox[index].state != .dead {
+                state.outbox[index].state = .dead
+                state.outbox[index].outcome = Outcome(.void)
+            }
+            state.outbox[index].n = nil
+            state.outbox[index].attempts = 0
+            state.outbox[index].retryAt = nil
+            if state.outbox[index].state == .sent { state.outbox[index].state = .queued }
+        }
+        for index in state.journal.indices { state.journal[index].n = nil }
+        if !planted(.forkForgetsJournal) { offerJournal(above: nil, quiet: true) }
+    }
+
+    /// Moves settled acts back to the outbox, in their old order.
+    private func offerJournal(above n: Int64?, quiet: Bool) {
+        let offered = state.journal.filter { act in
+            act.outcome?.code != .void && (n.map { (act.n ?? 0) > $0 } ?? true)
+        }
+        let uids = Set(offered.map(\.uid))
+        state.journal.removeAll { uids.contains($0.uid) }
+        let known = Set(state.outbox.map(\.uid))
+        for var act in offered where !known.contains(act.uid) {
+            act.n = nil
+            act.state = .queued
+            act.attempts = 0
+            act.void = nil
+            act.holdUntil = nil
+            act.retryAt = nil
+            act.outcome = nil
+            act.quiet = quiet
+            state.outbox.append(act)
+        }
+        state.outbox.sort { $0.seq < $1.seq }
+    }
+
+    // MARK: Batches
+
+    func apply(_ batch: Batch) throws(ReplicaError) -> Applied {
+        if state.stage != nil { return applyToStage(batch) }
+        let cursor = state.cursor.position
+        guard !session.awaitsSnapshot, batch.to > cursor else { return result(.ignored) }
+        guard batch.from <= cursor || planted(.gapAccepted) else { return result(.gap) }
+        let new = batch.entries.dropFirst(max(Int(cursor - batch.from), 0))
+        var found = Found()
+        if planted(.cursorBeforeData) { file.baseOnCrash = state.base }
+        fold(new, first: batch.to - Position(new.count) + 1, &found)
+        state.cursor = Cursor(epoch: session.epoch ?? state.cursor.epoch, position: batch.to, chain: batch.chain)
+        var applied = result(finish(found) ? .foreign : .folded)
+        applied.entries = new.count
+        applied.quarantined = found.quarantined
+        return applied
+    }
+
+    private func result(_ verdict: Applied.Verdict) -> Applied {
+        Applied(
+            verdict: verdict, position: state.cursor.position, entries: 0, settledThrough: state.settledN, swap: nil,
+            quarantined: [])
+    }
+
+    /// What folding found of this replica's own acts.
+    private struct Found {
+        var settled: [Settled] = []
+        var highestOwn: Int64 = 0
+        var quarantined: [Position] = []
+        var time: Milliseconds = 0
+    }
+
+    private func fold(_ entries: ArraySlice<RawJSON>, first: Position, _ found: inout Found) {
+        var position = first
+        for bytes in entries {
+            defer { position += 1 }
+            let entry: Entry
+            do throws(JSONError) {
+                entry = try Entry(bytes)
+            } catch {
+                found.quarantined.append(position)
+                continue
+            }
+            found.time = entry.time
+            state.base.fold(entry, at: position)
+            guard case .act(let act) = entry.kind, act.author == author, let n = act.n else { continue }
+            found.settled.append(Settled(n: n, uid: act.uid, outcome: act.outcome))
+            found.highestOwn = max(found.highestOwn, n)
+        }
+    }
+
+    /// - Returns: whether an entry shows that another copy of this replica acts.
+    private func finish(_ found: Found) -> Bool {
+        if found.time > 0 { state.time = found.time }
+        state.synced = max(state.synced, state.time)
+        var foreign = found.highestOwn >= state.nextN
+        for settled in found.settled {
+            if let uid = sentUID(of: settled.n), uid != settled.uid { foreign = true }
+        }
+        for settled in found.settled { settle(settled) }
+        settleWaiting()
+        return foreign && !planted(.noForkCheck)
+    }
+
+    private func applyToStage(_ batch: Batch) -> Applied {
+        guard var stage = state.stage else { return result(.ignored) }
+        var applied = result(.ignored)
+        applied.position = stage.logPosition
+        guard batch.to > stage.logPosition else { return applied }
+        guard batch.from <= stage.logPosition else {
+            applied.verdict = .gap
+            return applied
+        }
+        let new = batch.entries.dropFirst(Int(stage.logPosition - batch.from))
+        stage.log += new
+        stage.logPosition = batch.to
+        stage.logChain = batch.chain
+        state.stage = stage
+        applied.verdict = .staged
+        applied.entries = new.count
+        applied.position = stage.logPosition
+        guard stage.isReady else { return applied }
+        let swap = swapIn(stage)
+        applied.swap = swap.report
+        applied.verdict = swap.foreign ? .foreign : .folded
+        applied.position = state.cursor.position
+        applied.settledThrough = state.settledN
+        return applied
+    }
+
+    // MARK: Snapshots
+
+    func snapshotRequest() throws(ReplicaError) -> SnapshotRequest {
+        guard let stage = state.stage else { return SnapshotRequest() }
+        return SnapshotRequest(id: stage.id, after: stage.after, at: stage.newestAt, chain: stage.newestChain)
+    }
+
+    func stage(_ page: Page) throws(ReplicaError) -> Staged {
+        var stage: MemoryStage
+        if let current = state.stage, current.id == page.id, page.rest == nil {
+            stage = current
+        } else {
+            stage = MemoryStage(page, epoch: session.epoch ?? state.cursor.epoch ?? 0, device: state.base.isDevice)
+        }
+        stage.add(page)
+        state.stage = stage
+        if planted(.partialShownAsWhole), !page.last { state.base = stage.base }
+        guard stage.isReady else {
+            return Staged(
+                position: stage.logPosition, rows: Int64(stage.base.items.count), last: page.last,
+                settledThrough: state.settledN, swap: nil)
+        }
+        let swap = swapIn(stage)
+        return Staged(
+            position: state.cursor.position, rows: Int64(state.base.items.count), last: page.last,
+            settledThrough: state.settledN, swap: swap.report)
+    }
+
+    private func swapIn(_ stage: MemoryStage) -> (report: SwapReport, foreign: Bool) {
+        var report = SwapReport(
+            before: Int64(state.base.items.count), after: 0, ahead: state.ahead, common: nil, unexplained: [],
+            unexplainedCount: 0)
+        if state.ahead { report.common = goBack(stage) }
+        state.base = stage.base
+        var found = Found()
+        fold(stage.log[...], first: stage.firstAt + 1, &found)
+        state.cursor = Cursor(epoch: stage.epoch, position: stage.logPosition, chain: stage.logChain)
+        state.time = max(state.base.newestTime, found.time)
+        found.time = 0
+        state.ahead = false
+        session.awaitsSnapshot = false
+        state.stage = nil
+        let foreign = finish(found)
+        report.after = Int64(state.base.items.count)
+        return (report, foreign)
+    }
+
+    /// Offers again what the hub lost, as of what both still have in common.
+    private func goBack(_ stage: MemoryStage) -> Position {
+        let common = state.base.common(with: stage.base)
+        let time = state.base.time(at: common)
+        if !planted(.journalPruned) { offerJournal(above: state.aheadLastN, quiet: false) }
+        for index in state.outbox.indices {
+            if let n = state.outbox[index].n, n > state.aheadLastN {
+                if state.outbox[index].void != nil, state.outbox[index].state != .dead {
+                    state.outbox[index].state = .dead
+                    state.outbox[index].outcome = Outcome(.void)
+                }
+                state.outbox[index].n = nil
+                if state.outbox[index].state == .sent { state.outbox[index].state = .queued }
+            }
+            if !planted(.lostTimelineKept) { Self.lower(&state.outbox[index], to: common, time: time) }
+        }
+        for index in state.journal.indices {
+            if let n = state.journal[index].n, n > state.aheadLastN { state.journal[index].n = nil }
+            Self.lower(&state.journal[index], to: common, time: time)
+        }
+        state.nextN = state.aheadLastN + 1
+        state.settledN = min(state.settledN, state.aheadLastN)
+        return common
+    }
+
+    private static func lower(_ act: inout OutboxAct, to common: Position, time: Milliseconds) {
+        if act.observed > common {
+            act.observed = common
+            act.observedTime = min(act.observedTime, time)
+        }
+        if case .mark(let kind, let upTo) = act.operation, upTo > common {
+            act.operation = .mark(kind, upTo: common)
+        }
+    }
+
+    // MARK: Views
+
+    var cursor: Cursor { state.cursor }
+    var replicaID: ReplicaID { state.replica }
+    var view: ViewPosition { ViewPosition(position: state.cursor.position, time: state.time) }
+}

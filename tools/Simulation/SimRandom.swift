@@ -1,0 +1,21 @@
+/// The simulator's only source of chance: SplitMix64, so that a seed is a schedule.
+struct SimRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    /// A generator of a seed.
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number below a bound.
+    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+    /// True once in so many times.
+    mutating func once(in count: Int) -> Bool { below(count) == 0 }
+}

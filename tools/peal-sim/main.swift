@@ -1,0 +1,4 @@
+import Foundation
+import Simulation
+
+exit(SimulatorCommand.run(Array(CommandLine.arguments.dropFirst())))
