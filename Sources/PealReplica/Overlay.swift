@@ -177,6 +177,19 @@ final class Overlay {
         return (changed.sorted(), try writeInterests())
     }
 
+    /// Where the file shows something else than what was computed; nothing is written.
+    func stale() throws(SQLiteError) -> (positions: [Position], interests: Bool) {
+        var wanted: [Position: Columns] = [:]
+        for (id, state) in items {
+            guard let before = base[id] else { continue }
+            let columns = columns(state, over: before)
+            if !columns.isEmpty { wanted[state.position] = columns }
+        }
+        let positions = Set(wanted.keys).union(written.keys).filter { wanted[$0] != written[$0] }
+        let names = isDevice ? try interests() : []
+        return (positions.sorted(), names != (try Self.shownInterests(connection)))
+    }
+
     private func write(_ id: ItemID, _ changed: inout [Position]) throws(SQLiteError) {
         guard let state = items[id], let before = base[id] else { return }
         let columns = columns(state, over: before)

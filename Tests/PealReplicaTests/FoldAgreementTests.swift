@@ -135,6 +135,9 @@ extension TestHub {
             #expect(difference == nil, "seed \(seed), step \(step)")
             if difference != nil { return }
             #expect(try life.replica.sumDifference(to: life.hub) == nil, "seed \(seed), step \(step)")
+            if step % 20 == 0 {
+                #expect(try life.replica.failedChecks() == [], "seed \(seed), step \(step)")
+            }
         }
         // When everything has been exchanged nothing is pending and both ends show the same.
         for mutation in life.wire { life.hub.process(mutation, by: life.id) }

@@ -153,6 +153,7 @@ import Testing
                 id: UInt64(start), before: after, limit: Int.random(in: 1...9, using: &random), first: after == .max)
             let staged = try replica.stage(page)
             #expect(staged.divergence == nil, "seed \(seed)")
+            #expect(try replica.failedChecks() == [], "seed \(seed)")
             (last, after, report) = (page.last, page.after, staged.swap)
             for _ in 0..<Int.random(in: 0...3, using: &random) { happen(&hub) }
             if report == nil, random.chance(25) {
@@ -177,6 +178,7 @@ import Testing
         let reference = Reference(state: hub.state, hub: hub, now: hub.synced)
         #expect(try reference.difference(to: replica) == nil, "seed \(seed)")
         #expect(try replica.sumDifference(to: hub) == nil, "seed \(seed)")
+        #expect(try replica.failedChecks() == [], "seed \(seed)")
         #expect(try replica.inspect(integrity: true).problems == [])
     }
 

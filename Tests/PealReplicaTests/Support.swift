@@ -109,6 +109,9 @@ extension Replica {
 }
 
 extension Replica {
+    /// The checks of the file that fail, with their evidence.
+    func failedChecks() throws -> [Verification.Check] { try verify().checks.filter(\.isFailure) }
+
     /// Compares the kept sum, the sum of the rows and the sum of the hub's state at the cursor; nil where they agree.
     func sumDifference(to hub: TestHub) throws -> String? {
         let (state, rows) = try read { () throws(SQLiteError) in (try loadState(), try BaseSum(connection).sum) }
