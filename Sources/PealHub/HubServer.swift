@@ -1,4 +1,4 @@
-import PealModel
+package import PealModel
 import PealSQLite
 import PealWebSocket
 internal import Synchronization
@@ -27,6 +27,8 @@ public struct HubConfiguration: Sendable {
     public var keyPath: String?
     /// Whether the project that the first start makes wants users to prove who they are.
     public var requiresHMAC = false
+    /// How long the logs are kept.
+    package var retention = Retention()
     /// Takes a line for the operator; called on any thread. Never holds a secret or a body.
     public var log: @Sendable (String) -> Void = { _ in }
 
@@ -118,7 +120,7 @@ public final class HubServer: Sendable {
 
     private static func open(_ configuration: HubConfiguration, now: Milliseconds) throws(HubError) -> Opened {
         try guarded("the store \(configuration.databasePath)") { () throws(HubStoreError) in
-            let store = try SQLiteHubStore(path: configuration.databasePath)
+            let store = try SQLiteHubStore(path: configuration.databasePath, retention: configuration.retention)
             let project = try firstProject(store, requiresHMAC: configuration.requiresHMAC, now: now)
             return Opened(
                 store: store, reader: try store.makeReader(), project: project,

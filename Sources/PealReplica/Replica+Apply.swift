@@ -185,11 +185,10 @@ extension Replica {
 
     /// Outcomes of a resend count once the cursor is where their entries are.
     func settleWaiting(_ state: inout ReplicaState) throws(SQLiteError) {
-        guard !session.settled.isEmpty, state.cursor.position >= session.settlesAt, !session.awaitsSnapshot else {
-            return
-        }
-        for settled in session.settled { try settle(settled, at: nil, &state) }
-        session.settled = []
+        guard !session.settled.isEmpty, !session.awaitsSnapshot else { return }
+        let due = session.settled.filter { $0.at <= state.cursor.position }
+        for (settled, _) in due { try settle(settled, at: nil, &state) }
+        if !due.isEmpty { session.settled.removeAll { $0.at <= state.cursor.position } }
     }
 
     static func text(_ outcome: Outcome) -> String {

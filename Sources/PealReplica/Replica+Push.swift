@@ -21,7 +21,7 @@ extension Replica {
             guard !session.awaitsSnapshot else { return nil }
             var push = Push(mutations: [], suspect: false, last: 0)
             var room = maximumBytes - Self.frameOverhead
-            let known = Set(session.settled.map(\.uid))
+            let known = Set(session.settled.map(\.settled.uid))
             for row in try unsent(limit: maximumCount + known.count) where !known.contains(row.uid) {
                 guard isDue(row), push.mutations.count < maximumCount else { break }
                 let alone = row.attempts >= OutboxRow.suspectAttempts
@@ -127,14 +127,15 @@ extension Replica {
         change.outbox = true
     }
 
-    /// Takes the answer to a resend. What an entry has not shown yet settles when the cursor reaches the welcome's head.
-    /// Blocking.
+    /// Takes the answer to a resend: it settles when the cursor has reached the log in which its entry is, so that what is shown
+    /// does not vanish in between. Blocking.
     ///
+    /// - Parameter position: the hub's head when it answered.
     /// - Returns: the highest own number that is settled, or will be without another send.
-    public func settled(_ settled: [Settled]) throws(ReplicaError) -> Int64 {
+    public func settled(_ settled: [Settled], at position: Position) throws(ReplicaError) -> Int64 {
         try write(.normal) { () throws(SQLiteError) in
             var state = try loadState()
-            session.settled += settled
+            session.settled += settled.map { ($0, position) }
             try settleWaiting(&state)
             if change.outbox { try refreshOverlay(&state, touched: true, newIDs: []) }
             try state.saveProgress(connection)

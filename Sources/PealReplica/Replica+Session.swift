@@ -83,7 +83,7 @@ extension Replica {
         var otherInbox = false
         let check = try write(.full) { () throws(SQLiteError) -> WelcomeCheck in
             var state = try loadState()
-            if let inbox = state.inbox, inbox != welcome.inbox {
+            if let inbox = state.inbox, inbox != welcome.inbox, welcome.mode != .forked {
                 otherInbox = true
                 return WelcomeCheck(fork: nil, position: state.cursor.position, outbox: false)
             }
@@ -130,8 +130,7 @@ extension Replica {
         session = SessionMemory()
         session.epoch = welcome.epoch
         session.awaitsSnapshot = welcome.mode != .resume
-        session.settled = welcome.settled
-        session.settlesAt = welcome.head
+        session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
             if !state.divergence.repair { try Stage.clear(connection) }
             // So that a hub that is restored to before this contact is known for it, although nothing has been folded yet.
@@ -164,7 +163,7 @@ extension Replica {
             }
             state.replica = id ?? ReplicaID(high: options.random(), low: options.random())
             state.secret = nil
-            state.attempt = 0
+            // Attempts count on: a late welcome of the old id must not look like one of the new.
             state.nonce = ""
             state.nextN = 1
             state.settledN = 0

@@ -37,10 +37,8 @@ public final class Replica {
         var epoch: UInt64?
         /// A snapshot is due: batches are not for the base.
         var awaitsSnapshot = false
-        /// Outcomes that wait until the cursor reaches `settlesAt`, so that nothing disappears before its effect is there.
-        var settled: [Settled] = []
-        /// The welcome's head.
-        var settlesAt: Position = 0
+        /// Outcomes that wait until the cursor reaches a position, so that nothing disappears before its effect is there.
+        var settled: [(settled: Settled, at: Position)] = []
     }
 
     /// Opens a file, or makes it with mode 0600. Blocking.

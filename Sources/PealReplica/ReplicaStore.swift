@@ -23,8 +23,8 @@ package protocol ReplicaStore: AnyObject {
     func nextDue() throws(ReplicaError) -> Milliseconds?
     /// See ``Replica/resetInFlight(retryAfter:)``.
     func resetInFlight(retryAfter: Milliseconds?) throws(ReplicaError)
-    /// See ``Replica/settled(_:)``.
-    func settled(_ settled: [Settled]) throws(ReplicaError) -> Int64
+    /// See ``Replica/settled(_:at:)``.
+    func settled(_ settled: [Settled], at position: Position) throws(ReplicaError) -> Int64
     /// See ``Replica/fork(to:)``.
     func fork(to id: ReplicaID?) throws(ReplicaError)
     /// See ``Replica/sessionEnded(code:reason:)``.

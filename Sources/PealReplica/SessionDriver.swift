@@ -106,7 +106,7 @@ package struct SessionDriver {
         case .stage(let page): try stage(page, store)
         case .push: try push(store)
         case .resetPush: try store.resetInFlight(retryAfter: nil)
-        case .settle(let settled): try run(session.settled(through: store.settled(settled)), store)
+        case .settle(let settled, let at): try run(session.settled(through: store.settled(settled, at: at)), store)
         case .catchUpAttempt(let last): try store.attemptRefused(last: last)
         case .fork: try store.fork(to: nil)
         case .schedule(let timer, let delay): effects.append(.schedule(timer, delay))

@@ -73,6 +73,22 @@ import Testing
         for device in devices { #expect(try titles(device.entries(through: 20)) == (1...20).map { "T\($0)" }) }
     }
 
+    @Test func `a hub trims its logs, and a replica below the floor gets a snapshot of what is there`() throws {
+        let hub = try TestHub(retention: Retention(entries: 2, hold: 0))
+        for number in 1...5 { try hub.publish("T\(number)", users: ["mary"]) }
+        try hub.restart()
+        let end = ContinuousClock.now + .seconds(10)
+        while true {
+            let device = try TestDevice(hub)
+            let welcome = try device.welcome(hub.hello("mary"))
+            if welcome.mode == .snapshot {
+                #expect(try goLive(device).rows.count == 5)
+                break
+            }
+            try #require(ContinuousClock.now < end, "the log is not trimmed")
+        }
+    }
+
     @Test func `nobody gets what is another's`() throws {
         let hub = try TestHub()
         let mary = try TestDevice(hub)
@@ -104,7 +120,7 @@ import Testing
             if let first { #expect(first["read_at"]?.intValue != nil && first["seen_at"]?.intValue != nil) }
         }
         device.send(.push([read]))
-        guard case .settled(let settled) = try device.frame() else { throw RawHTTPError(what: "not settled") }
+        guard case .settled(let settled, _) = try device.frame() else { throw RawHTTPError(what: "not settled") }
         #expect(settled == [Settled(n: 1, uid: 7, outcome: .applied)])
     }
 

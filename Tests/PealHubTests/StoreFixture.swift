@@ -8,17 +8,18 @@ import Testing
 /// A kind of store that must keep the contract.
 struct StoreKind: Sendable, CustomTestStringConvertible {
     var name: String
-    var make: @Sendable (_ directory: URL, _ seed: UInt64) throws -> any HubStore
+    var make: @Sendable (_ directory: URL, _ seed: UInt64, _ retention: Retention) throws -> any HubStore
 
     var testDescription: String { name }
 
-    static let sqlite = StoreKind(name: "SQLite") { directory, seed in
-        try SQLiteHubStore(path: directory.appending(path: "hub.db").path(), random: SplitMix(state: seed))
+    static let sqlite = StoreKind(name: "SQLite") { directory, seed, retention in
+        try SQLiteHubStore(
+            path: directory.appending(path: "hub.db").path(), retention: retention, random: SplitMix(state: seed))
     }
 
-    static let memory = StoreKind(name: "memory") { _, seed in
+    static let memory = StoreKind(name: "memory") { _, seed, retention in
         var random = SplitMix(state: seed)
-        return MemoryHubStore { random.next() }
+        return MemoryHubStore(retention: retention) { random.next() }
     }
 
     static let all = [sqlite, memory]
@@ -28,18 +29,20 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
 final class StoreFixture {
     let directory: URL
     let kind: StoreKind
+    let retention: Retention
     var store: any HubStore
     var reader: any HubReader
     let project: Project
     var now: Milliseconds = 1_700_000_000_000
     var random: SplitMix
 
-    init(_ kind: StoreKind = .sqlite, seed: UInt64 = 1) throws {
+    init(_ kind: StoreKind = .sqlite, seed: UInt64 = 1, retention: Retention = Retention()) throws {
         self.kind = kind
+        self.retention = retention
         random = SplitMix(state: seed ^ 0xABCD)
         directory = FileManager.default.temporaryDirectory.appending(path: "peal-store-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let store = try kind.make(directory, seed)
+        let store = try kind.make(directory, seed, retention)
         self.store = store
         try store.begin()
         project = try store.createProject(
@@ -69,6 +72,7 @@ final class StoreFixture {
 
     private init(copyOf other: StoreFixture) throws {
         kind = other.kind
+        retention = other.retention
         now = other.now
         random = other.random
         project = other.project
@@ -80,7 +84,7 @@ final class StoreFixture {
                 try FileManager.default.copyItem(at: file, to: directory.appending(path: name))
             }
         }
-        store = try kind.make(directory, other.random.state ^ 77)
+        store = try kind.make(directory, other.random.state ^ 77, other.retention)
         reader = try store.makeReader()
     }
 

@@ -42,8 +42,10 @@ private struct Twins {
 
     init(seed: UInt64) throws {
         self.seed = seed
-        one = try StoreFixture(.sqlite, seed: seed)
-        other = try StoreFixture(.memory, seed: seed)
+        let retention = Retention(
+            entries: 4, age: 3_600_000, hold: seed.isMultiple(of: 2) ? 60_000 : 5_000, period: 2_000)
+        one = try StoreFixture(.sqlite, seed: seed, retention: retention)
+        other = try StoreFixture(.memory, seed: seed, retention: retention)
         random = SplitMix(state: seed &* 31 &+ 7)
         members = (1...5).map { number in
             Member(id: ReplicaID(high: seed, low: number), user: number < 4 ? ["anna", "berta"][Int(number) % 2] : nil)

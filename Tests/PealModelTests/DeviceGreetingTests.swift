@@ -60,7 +60,7 @@ import Testing
     var device = DeviceBench.greeting()
     let before = device
     for frame in [
-        DownFrame.batch(DeviceBench.batch(0, 1)), .page(DeviceBench.page(at: 1, last: true)), .settled([]),
+        DownFrame.batch(DeviceBench.batch(0, 1)), .page(DeviceBench.page(at: 1, last: true)), .settled([], at: 0),
         .busy(retryAfter: 1), .ping, .pong, .drain(low: 0, high: 1), .renew(in: 1), .renewed(expires: 1),
     ] {
         #expect(device.received(frame, bytes: 10) == [])

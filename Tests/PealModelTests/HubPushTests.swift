@@ -7,7 +7,7 @@ import Testing
     #expect(hub.received(.push(push), now: 0) == [.firstFrame, .commit(push)])
     let settled = [Settled(n: 1, uid: 1, outcome: .applied)]
     #expect(hub.committed(settled) == [.write])
-    #expect(hub.nextOutput() == .frame(.settled(settled)))
+    #expect(hub.nextOutput() == .frame(.settled(settled, at: 0)))
     #expect(hub.received(.push(push), now: 0) == [.commit(push)])
     #expect(hub.committed([]) == [])
 }

@@ -28,7 +28,7 @@ import Testing
     var device = DeviceBench.live(outbox: true)
     _ = device.pushed(last: 3)
     let settled = [Settled(n: 2, uid: 2, outcome: .applied), Settled(n: 3, uid: 3, outcome: .noop)]
-    #expect(device.received(.settled(settled), bytes: 90) == [.settle(settled)])
+    #expect(device.received(.settled(settled, at: 7), bytes: 90) == [.settle(settled, at: 7)])
     #expect(device.settled(through: 2) == [])
     #expect(device.settled(through: 3) == [.push])
 }

@@ -58,7 +58,7 @@ import Testing
         #expect(try restored.replicaID() != old)
         #expect(try restored.outbox().count == 2)
         let hello = try restored.hello(proof: Proof())
-        #expect(hello.attempt == 1)
+        #expect(hello.attempt == 3)
         #expect(hello.nonce == "")
         #expect(hello.proof.replica == old)
         #expect(hello.proof.secret == "first secret")

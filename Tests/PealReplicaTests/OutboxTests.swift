@@ -118,7 +118,7 @@ import Testing
         #expect(push.mutations.map(\.n) == [1])
         hub.settle(1, by: try replica.replicaID())
         let poison = Outcome(.poison, reason: "It made the hub fail.")
-        #expect(try replica.settled([Settled(n: 1, uid: push.mutations[0].uid, outcome: poison)]) == 1)
+        #expect(try replica.settled([Settled(n: 1, uid: push.mutations[0].uid, outcome: poison)], at: 0) == 1)
         let dead = try #require(try replica.outbox().first)
         #expect(dead.state == .dead)
         #expect(dead.outcome == poison)

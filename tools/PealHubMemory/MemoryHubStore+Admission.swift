@@ -166,7 +166,12 @@ extension MemoryHubStore {
             if state[found].kind.isDeleted { return .refused(.revoked) }
             guard state[found].kind == .device else { return .refused(.unauthorized) }
         }
-        if let known, replica(known).inbox != found { return .refused(.otherInbox) }
+        if let known, replica(known).inbox != found {
+            let isRight = ReplicaSecret.matches(
+                hello.proof.secret, seed: seed(of: project), inbox: publicID.description, replica: hello.replica)
+            guard found == nil, isRight else { return .refused(.otherInbox) }
+            return .inbox(replica(known).inbox, known: known, mustFork: true)
+        }
         let isUnproven = known.map { replica($0).nonceCurrent.isEmpty } ?? false
         if !isUnproven {
             let owner = known == nil ? hello.proof.replica ?? hello.replica : hello.replica

@@ -27,7 +27,8 @@ extension MemoryHubStore {
             noteOldest()
         }
         let purging = purge(limit: limit)
-        return forgotten.answers == limit || forgotten.acts == limit || purging
+        let trimming = trim(limit: limit, now: now)
+        return forgotten.answers == limit || forgotten.acts == limit || purging || trimming
     }
 
     private func forgetAnswers(limit: Int, now: Milliseconds) -> Int {
@@ -42,8 +43,9 @@ extension MemoryHubStore {
     private func forgetActs(limit: Int, now: Milliseconds) -> Int {
         var old: [(inbox: InboxKey, row: ActRow)] = []
         for box in state.inboxes {
-            for rows in box.value.acts.values {
-                for row in rows where row.time < now - Limits.uidAge { old.append((box.value.key, row)) }
+            let acts = box.value.acts
+            for index in 0..<acts.count where acts[index].time < now - Limits.uidAge {
+                old.append((box.value.key, acts[index]))
             }
         }
         old.sort { left, right in
@@ -54,14 +56,17 @@ extension MemoryHubStore {
             return one.author == other.author ? one.n < other.n : one.author.precedes(other.author)
         }
         let chosen = old.prefix(limit)
-        for (inbox, row) in chosen { state[inbox].forget(row) }
+        for inbox in Set(chosen.map(\.inbox)).sorted() {
+            state[inbox].forget(chosen.filter { $0.inbox == inbox }.map(\.row))
+        }
         return chosen.count
     }
 
     private func noteOldest() {
         var oldest = state.answers.values.map(\.time).min() ?? .max
         for box in state.inboxes {
-            for rows in box.value.acts.values { oldest = min(oldest, rows.map(\.time).min() ?? .max) }
+            let acts = box.value.acts
+            for index in 0..<acts.count { oldest = min(oldest, acts[index].time) }
         }
         state.oldest = oldest
     }

@@ -21,6 +21,8 @@ package final class MemoryHubStore: HubStore {
     /// The number of the next entry.
     var nextSeq: Int64 = 1
     var hasher = SHA256Hasher()
+    package let retention: Retention
+    var trimRound = TrimRound()
     /// Matching inboxes above which a publish becomes a durable job.
     package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called before a mutation is processed.
@@ -28,8 +30,11 @@ package final class MemoryHubStore: HubStore {
 
     /// An empty store.
     ///
-    /// - Parameter random: gives 64 random bits a call: ids, epochs, nonces, sessions, salts and secrets come from it.
-    package init(random: @escaping () -> UInt64) {
+    /// - Parameters:
+    ///   - retention: how long the logs are kept.
+    ///   - random: gives 64 random bits a call: ids, epochs, nonces, sessions, salts and secrets come from it.
+    package init(retention: Retention = Retention(), random: @escaping () -> UInt64) {
+        self.retention = retention
         self.random = random
     }
 

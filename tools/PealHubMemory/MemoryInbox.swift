@@ -48,10 +48,12 @@ struct MemoryInbox: Sendable {
     var log = Chunks<LogRow>()
     /// The fold of the whole log.
     var state: InboxState
-    /// Processed acts by uid, of several authors after a clone.
-    var acts: [UInt64: [ActRow]] = [:]
-    /// The uid of a replica's number.
-    var numbers: [ActNumber: UInt64] = [:]
+    /// Processed acts, kept for dedupe.
+    private(set) var acts = Chunks<ActRow>()
+    /// Where the acts of a uid begin; of several authors after a clone.
+    private var firstAct: [UInt64: Int] = [:]
+    /// Where the act of a replica's number is.
+    private var numbers: [ActNumber: Int] = [:]
     var times: [ItemID: Times] = [:]
     /// Every mark that was ever in a frontier, by version.
     var readMarks: [MarkTime] = []
@@ -80,31 +82,60 @@ struct MemoryInbox: Sendable {
 
     // MARK: Acts
 
-    /// Whose act a uid was, and its outcome: that of HTTP first, else of the replica with the lowest id.
-    func known(_ uid: UInt64) -> ActRow? { acts[uid]?.first }
-
-    mutating func remember(_ act: Act, now: Milliseconds) {
-        let row = ActRow(author: act.author, n: act.n ?? 0, uid: act.uid, time: now, outcome: act.outcome)
-        if row.n > 0 { numbers[ActNumber(author: row.author, n: row.n)] = row.uid }
-        guard var rows = acts[act.uid] else {
-            acts[act.uid] = [row]
-            return
+    /// The acts of a uid: that of HTTP first, then those of replicas by their ids.
+    func acts(_ uid: UInt64) -> [ActRow] {
+        var rows: [ActRow] = []
+        var index = firstAct[uid] ?? -1
+        while index >= 0 {
+            rows.append(acts[index])
+            index = acts[index].next
         }
-        rows.insert(row, at: rows.firstIndex { row.author.precedes($0.author) } ?? rows.count)
-        acts[act.uid] = rows
+        return rows
     }
 
-    mutating func forget(_ row: ActRow) {
-        acts[row.uid]?.removeAll { $0.author == row.author && $0.n == row.n }
-        if acts[row.uid]?.isEmpty == true { acts[row.uid] = nil }
-        if row.n > 0 { numbers[ActNumber(author: row.author, n: row.n)] = nil }
+    /// Whose act a uid was, and its outcome.
+    func known(_ uid: UInt64) -> ActRow? { firstAct[uid].map { acts[$0] } }
+
+    mutating func remember(_ act: Act, now: Milliseconds) {
+        var row = ActRow(author: act.author, n: act.n ?? 0, uid: act.uid, time: now, outcome: act.outcome)
+        if row.n > 0 { numbers[ActNumber(author: row.author, n: row.n)] = acts.count }
+        if let first = firstAct[act.uid] {
+            var before = -1
+            var after = first
+            while after >= 0, !row.author.precedes(acts[after].author) {
+                before = after
+                after = acts[after].next
+            }
+            row.next = after
+            if before >= 0 { acts[before].next = acts.count } else { firstAct[act.uid] = acts.count }
+        } else {
+            firstAct[act.uid] = acts.count
+        }
+        acts.append(row)
+    }
+
+    /// Forgets the acts of a list, which ``acts`` all holds.
+    mutating func forget(_ old: [ActRow]) {
+        struct Key: Hashable {
+            var uid: UInt64
+            var number: ActNumber
+        }
+        let gone = Set(old.map { Key(uid: $0.uid, number: ActNumber(author: $0.author, n: $0.n)) })
+        let kept = (0..<acts.count).map { acts[$0] }.filter { row in
+            !gone.contains(Key(uid: row.uid, number: ActNumber(author: row.author, n: row.n)))
+        }
+        acts = Chunks()
+        firstAct = [:]
+        numbers = [:]
+        for row in kept {
+            let act = Act(
+                author: row.author, n: row.n == 0 ? nil : row.n, uid: row.uid, itime: row.time, outcome: row.outcome)
+            remember(act, now: row.time)
+        }
     }
 
     func outcome(of author: Author, n: Int64) -> (uid: UInt64, outcome: Outcome)? {
-        guard let uid = numbers[ActNumber(author: author, n: n)],
-            let row = acts[uid]?.first(where: { $0.author == author && $0.n == n })
-        else { return nil }
-        return (uid, row.outcome)
+        numbers[ActNumber(author: author, n: n)].map { (acts[$0].uid, acts[$0].outcome) }
     }
 
     // MARK: Times
@@ -215,7 +246,7 @@ extension Box: InboxView where Value == MemoryInbox {
     var marks: Marks { value.state.marks }
     func item(_ id: ItemID) -> ItemState? { value.state.items[id] }
     func sent(_ uid: UInt64, by author: Author) -> Bool {
-        value.acts[uid]?.contains { $0.author == author } ?? false
+        value.acts(uid).contains { $0.author == author }
     }
     func opposed(
         to kind: MarkKind, upTo: Position, since observed: Position

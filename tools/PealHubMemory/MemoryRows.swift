@@ -77,4 +77,6 @@ struct ActRow: Sendable {
     var uid: UInt64
     var time: Milliseconds
     var outcome: Outcome
+    /// The next act of the same uid, in the order of authors; -1 for none.
+    var next = -1
 }

@@ -5,9 +5,9 @@ extension Ghost {
     /// Whether a person had seen an entry of this timeline.
     private func hadSeen(_ person: Person, _ position: Position, _ key: Int64) -> Bool? {
         if person.device == nil { return true }
-        // A view of a lost timeline says nothing of this one.
-        guard person.seen == 0 || chain(key, at: person.seen) == person.chain else { return nil }
-        return position <= person.seen
+        if person.seen == 0 || chain(key, at: person.seen) == person.chain { return position <= person.seen }
+        // A view of a lost timeline: the replica may keep less of it than the two have in common, never more.
+        return position <= common(person, key) ? nil : false
     }
 
     /// An act is about to be appended: does what became of it agree with what its person had seen? (invariants 4 and 5)
@@ -81,7 +81,7 @@ extension Ghost {
     /// Whether the hub can know when a person acted: true clocks, and no boot in between, which leaves only the wall clock with an
     /// offset as exact as the welcome was quick.
     private func hasTrueTime(_ person: Person) -> Bool {
-        guard world.schedule.shape.trueClocks, world.hubSkew == 0, !isRollingBack else { return false }
+        guard world.schedule.shape.trueClocks, world.hubSkew == 0 else { return false }
         return person.device.map { world.devices[$0].clock.boot == 0 } ?? true
     }
 
@@ -97,13 +97,21 @@ extension Ghost {
         mark act: Act, _ person: Person, _ kind: MarkKind, _ inbox: Inbox, _ before: InboxState, _ key: Int64
     ) {
         guard case .mark(_, let upTo, _) = act.effect else { return }
-        if person.device != nil, person.seen == 0 || chain(key, at: person.seen) == person.chain, upTo > person.seen {
+        let isHere = person.seen == 0 || chain(key, at: person.seen) == person.chain
+        if person.device != nil, upTo > (isHere ? person.seen : common(person, key)) {
             world.fail("a mark reaches \(upTo), its person had seen \(person.seen)")
         }
         guard kind != .seen, person.device != nil else { return }
         var after = before
         after.fold(Entry(time: 0, kind: .act(act)))
         let choices = kind == .read ? inbox.reads : inbox.archives
+        for (id, item) in before.items where !item.deleted {
+            guard let now = after.items[id] else { continue }
+            let was = before.marks.value(kind, kind == .read ? item.read : item.archived, at: item.position)
+            if was, !after.marks.value(kind, kind == .read ? now.read : now.archived, at: item.position) {
+                world.fail("a mark at \(before.head + 1) took back what item \(item.position) was")
+            }
+        }
         for (id, choice) in choices where !choice.value {
             guard let item = before.item(id), !item.deleted, item.position <= upTo,
                 let seen = hadSeen(person, choice.since, key), let now = after.item(id)
@@ -193,6 +201,33 @@ extension Ghost {
         }
     }
 
+    /// The act left the outbox: its entry is folded.
+    func checkSettled(_ uid: UInt64, _ device: SimDevice) {
+        guard let inbox = inbox(of: device), let person = persons[uid], !person.isUndone else { return }
+        let position = inbox.lines.firstIndex { line in
+            if case .act(let act) = line.entry.kind { act.uid == uid } else { false }
+        }
+        let cursor = device.store.cursor
+        guard inbox.states.count > cursor.position,
+            cursor.position == 0 || inbox.lines[Int(cursor.position) - 1].chain == cursor.chain
+        else { return }
+        if let position, Position(position) < cursor.position { return }
+        world.fail("act \(Hex64.text(uid)) left the outbox of device \(device.id) before its entry was folded")
+    }
+
+    /// Where an act was made, its outcome can be seen: in the journal or among the dead letters.
+    private func checkOutcomes(_ dead: Set<UInt64>) {
+        for device in world.devices where !device.mayFork {
+            let settled = Set((try? device.store.settled()) ?? [])
+            for person in persons.values where person.device == device.id && !person.isUndone && !person.mayBeLost {
+                guard world.now - person.time < Limits.journalAge / 2 else { continue }
+                if !settled.contains(person.uid), !dead.contains(person.uid) {
+                    world.fail("act \(Hex64.text(person.uid)) of device \(device.id) has no outcome there")
+                }
+            }
+        }
+    }
+
     /// Every act of a person has arrived, with one outcome (invariants 3 and 10).
     private func checkActs() {
         var arrived: Set<UInt64> = []
@@ -203,6 +238,7 @@ extension Ghost {
         }
         var dead: Set<UInt64> = []
         for device in world.devices { dead.formUnion((try? device.store.dead()) ?? []) }
+        checkOutcomes(dead)
         for person in persons.values where !person.isUndone && !person.mayBeLost && !arrived.contains(person.uid) {
             if dead.contains(person.uid) { continue }
             world.fail(

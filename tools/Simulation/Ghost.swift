@@ -54,6 +54,8 @@ final class Ghost {
     private var inboxOfDevice: [Int: Int64] = [:]
     /// Matched inboxes of each publish that was answered, unless a restore lost it.
     private var matched: [(name: String, count: Int)] = []
+    /// The chain before each chain, of lost timelines too.
+    private var parents: [UInt64: UInt64] = [:]
     private var backups: [Int: Int] = [:]
 
     init(world: World) { self.world = world }
@@ -62,17 +64,18 @@ final class Ghost {
 
     func acted(_ uid: UInt64, _ operation: Operation, _ view: ViewPosition, _ device: SimDevice) {
         let cursor = device.store.cursor
-        let known = inboxOfDevice[device.id].flatMap { chain($0, at: view.position) } ?? 0
         persons[uid] = Person(
             uid: uid, operation: operation, seen: view.position,
-            chain: cursor.position == view.position ? cursor.chain : known, time: world.now, device: device.id,
+            chain: ancestor(of: cursor, at: view.position), time: world.now,
+            device: device.id,
             author: .replica(device.store.replicaID))
         order.append(uid)
     }
 
     func actedByAPI(_ uid: UInt64, _ operation: Operation, _ inbox: Int64) {
         persons[uid] = Person(
-            uid: uid, operation: operation, seen: .max, chain: 0, time: world.now, device: nil, author: .api,
+            uid: uid, operation: operation, seen: .max, chain: 0, time: world.now, device: nil,
+            author: .api,
             mayBeLost: true)
         order.append(uid)
     }
@@ -173,6 +176,7 @@ final class Ghost {
     private func take(_ line: Line, _ key: Int64) {
         guard var inbox = inboxes.removeValue(forKey: key) else { return }
         let position = Position(inbox.lines.count) + 1
+        parents[line.chain] = inbox.lines.last?.chain ?? 0
         inbox.lines.append(line)
         var state = inbox.states[inbox.states.count - 1]
         state.fold(line.entry)
@@ -226,6 +230,28 @@ final class Ghost {
         return position == 0 ? 0 : lines[Int(position) - 1].chain
     }
 
+    /// The chain at an earlier position of the timeline in which a cursor stands, a lost one or not.
+    private func ancestor(of cursor: Cursor, at position: Position) -> UInt64 {
+        var chain = cursor.chain
+        var place = cursor.position
+        while place > position {
+            chain = parents[chain] ?? 0
+            place -= 1
+        }
+        return chain
+    }
+
+    /// Through where a person's view and this timeline are the same.
+    func common(_ person: Person, _ key: Int64) -> Position {
+        var chain = person.chain
+        var place = person.seen
+        while place > 0, self.chain(key, at: place) != chain {
+            chain = parents[chain] ?? 0
+            place -= 1
+        }
+        return place
+    }
+
     func head(of device: SimDevice) -> Position? {
         inboxOfDevice[device.id].flatMap { inboxes[$0] }.map { Position($0.lines.count) }
     }
@@ -235,6 +261,8 @@ final class Ghost {
         let cursor = device.store.cursor
         return cursor.position == lines.count && cursor.chain == chain(key, at: cursor.position)
     }
+
+    func inbox(of device: SimDevice) -> Inbox? { inboxOfDevice[device.id].flatMap { inboxes[$0] } }
 
     /// The fold of a device's whole log.
     func state(of device: SimDevice) -> InboxState? { inboxOfDevice[device.id].flatMap { inboxes[$0]?.states.last } }

@@ -78,7 +78,7 @@ extension MemoryReplica {
     func nextPush(maximumCount: Int, maximumBytes: Int) throws(ReplicaError) -> Push? {
         guard !session.awaitsSnapshot || planted(.pushWhileLoading) else { return nil }
         var push = Push(mutations: [], suspect: false, last: 0)
-        let known = Set(session.settled.map(\.uid))
+        let known = Set(session.settled.map(\.settled.uid))
         for index in state.outbox.indices {
             let row = state.outbox[index]
             guard row.state == .held || row.state == .queued, !known.contains(row.uid) else { continue }
@@ -138,18 +138,18 @@ extension MemoryReplica {
 
     // MARK: Settling
 
-    func settled(_ settled: [Settled]) throws(ReplicaError) -> Int64 {
-        session.settled += settled
+    func settled(_ settled: [Settled], at position: Position) throws(ReplicaError) -> Int64 {
+        session.settled += settled.map { ($0, position) }
         settleWaiting()
         return max(state.settledN, settled.map(\.n).max() ?? 0)
     }
 
     func settleWaiting() {
-        guard !session.settled.isEmpty, state.cursor.position >= session.settlesAt || planted(.settledAtOnce),
-            !session.awaitsSnapshot
-        else { return }
-        for settled in session.settled { settle(settled) }
-        session.settled = []
+        guard !session.awaitsSnapshot else { return }
+        let position = planted(.settledAtOnce) ? .max : state.cursor.position
+        let due = session.settled.filter { $0.at <= position }
+        session.settled.removeAll { $0.at <= position }
+        for (settled, _) in due { settle(settled) }
     }
 
     func settle(_ settled: Settled) {

@@ -17,6 +17,8 @@ extension MemoryReplica {
 
     func waiting() throws(ReplicaError) -> [UInt64] { state.outbox.filter { $0.state != .dead }.map(\.uid) }
 
+    func settled() throws(ReplicaError) -> [UInt64] { state.journal.map(\.uid) }
+
     func dead() throws(ReplicaError) -> [UInt64] { state.outbox.filter { $0.state == .dead }.map(\.uid) }
 
     func reopened() throws(ReplicaError) -> any SimulatedReplica {

@@ -56,8 +56,7 @@ final class MemoryReplica: SimulatedReplica {
     struct SessionMemory {
         var epoch: UInt64?
         var awaitsSnapshot = false
-        var settled: [Settled] = []
-        var settlesAt: Position = 0
+        var settled: [(settled: Settled, at: Position)] = []
     }
 
     /// The file: what several processes share.
@@ -119,7 +118,7 @@ final class MemoryReplica: SimulatedReplica {
     func attemptRefused(last: Int64) throws(ReplicaError) { state.attempt = max(state.attempt, last) }
 
     func welcomed(_ welcome: Welcome) throws(ReplicaError) -> WelcomeCheck {
-        if let inbox = state.inbox, inbox != welcome.inbox {
+        if let inbox = state.inbox, inbox != welcome.inbox, welcome.mode != .forked {
             throw ReplicaError(.otherInbox, "the hub answers with another inbox")
         }
         if let reason = forkReason(welcome) {
@@ -139,8 +138,7 @@ final class MemoryReplica: SimulatedReplica {
         session = SessionMemory()
         session.epoch = welcome.epoch
         session.awaitsSnapshot = welcome.mode != .resume
-        session.settled = welcome.settled
-        session.settlesAt = welcome.head
+        session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
             state.stage = nil
             if state.cursor.epoch == nil { state.cursor.epoch = welcome.epoch }
@@ -175,7 +173,6 @@ final class MemoryReplica: SimulatedReplica {
         }
         state.replica = id ?? ReplicaID(high: options.random(), low: options.random())
         state.secret = nil
-        state.attempt = 0
         state.nonce = ""
         state.nextN = 1
         state.settledN = 0
@@ -185,13 +182,13 @@ final class MemoryReplica: SimulatedReplica {
                 state.outbox[index].state = .dead
                 state.outbox[index].outcome = Outcome(.void)
             }
-            state.outbox[index].n = nil
+            if !planted(.forkKeepsNumbers) { state.outbox[index].n = nil }
             state.outbox[index].attempts = 0
             state.outbox[index].retryAt = nil
             if state.outbox[index].state == .sent { state.outbox[index].state = .queued }
         }
         for index in state.journal.indices { state.journal[index].n = nil }
-        if !planted(.forkForgetsJournal) { offerJournal(above: nil, quiet: true) }
+        offerJournal(above: nil, quiet: true)
     }
 
     /// Moves settled acts back to the outbox, in their old order.

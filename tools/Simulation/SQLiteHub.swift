@@ -13,6 +13,6 @@ extension SQLiteHubStore: SimulatedHubStore {
         } catch {
             throw HubStoreError(.io, "the file was not copied: \(error)")
         }
-        return try SQLiteHubStore(path: target, random: SimRandom(seed: seed))
+        return try SQLiteHubStore(path: target, retention: retention, random: SimRandom(seed: seed))
     }
 }

@@ -1,3 +1,5 @@
+import PealModel
+
 /// What happens next; `a` and `b` choose among what is there at that moment, so that a step means something wherever it stands.
 struct Step: Equatable, Sendable {
     /// What kinds of steps there are, the common ones first.
@@ -6,7 +8,7 @@ struct Step: Equatable, Sendable {
         case apiAct, undo, deadLetter, online, offline
         case cut, notice, replay, crashDevice, crashHub, failCommit
         case backupHub, restoreHub, backupDevice, restoreDevice, cloneDevice
-        case trim, poison, reboot, jumpClock, longPause, expireToken, remove, otherProcess, busyHub
+        case cross, trim, poison, reboot, jumpClock, longPause, expireToken, remove, otherProcess, busyHub
     }
 
     var kind: Kind
@@ -32,6 +34,8 @@ struct Schedule: Sendable {
         var windowEntries: Int64 = 8
         var pageRows = 3
         var keepEntries: Int64 = 6
+        /// How long durable cursors hold trimming back.
+        var hold: Milliseconds = 0
         var wideFrom = 2
         var restoresHub = false
         var restoresDevices = false
@@ -39,6 +43,10 @@ struct Schedule: Sendable {
         var encodes = false
         /// The real SQLite stores.
         var isSQLite = false
+
+        var retention: Retention {
+            Retention(entries: keepEntries, age: 365 * 86_400_000, hold: hold, period: 0)
+        }
     }
 
     /// The schedule of a seed.
@@ -53,6 +61,7 @@ struct Schedule: Sendable {
         shape.windowEntries = [1, 2, 4, 8, 64][random.below(5)]
         shape.pageRows = 1 + random.below(5)
         shape.keepEntries = Int64([1, 3, 8, 1_000][random.below(4)])
+        shape.hold = random.once(in: 2) ? 0 : 60_000
         shape.wideFrom = [1, 2, 1_000][random.below(3)]
         shape.restoresHub = random.once(in: 3)
         shape.restoresDevices = random.once(in: 3)
@@ -95,12 +104,13 @@ struct Schedule: Sendable {
                 case .notice: 16
                 case .undo, .deadLetter, .offline: 6
                 case .cut: 12
+                case .cross: 8
                 case .replay, .crashDevice, .crashHub, .failCommit: 5
                 case .backupHub: shape.restoresHub ? 4 : 0
                 case .restoreHub: shape.restoresHub ? 2 : 0
                 case .backupDevice: shape.restoresDevices ? 4 : 0
                 case .restoreDevice, .cloneDevice: shape.restoresDevices ? 2 : 0
-                case .trim: 5
+                case .trim: 16
                 case .poison, .remove: 3
                 case .reboot: 3
                 case .jumpClock: shape.trueClocks ? 0 : 4

@@ -15,6 +15,8 @@ protocol SimulatedReplica: ReplicaStore {
     /// Acts that are not settled, dead letters left out; and dead letters.
     func waiting() throws(ReplicaError) -> [UInt64]
     func dead() throws(ReplicaError) -> [UInt64]
+    /// Acts in the journal.
+    func settled() throws(ReplicaError) -> [UInt64]
     /// The process starts again on what is durable.
     func reopened() throws(ReplicaError) -> any SimulatedReplica
     /// Another process on the same file.
@@ -147,11 +149,27 @@ final class SimDevice {
 
     /// The next frame arrives, or the end of the connection.
     func receive() -> Bool {
+        let before = waiting
+        defer { checkSettled(before) }
+        return receiveNext()
+    }
+
+    private var waiting: [UInt64] { (try? store.waiting()) ?? [] }
+
+    /// An act leaves the outbox when its effect is in the base, not before: else what a person did vanishes for a while.
+    private func checkSettled(_ before: [UInt64]) {
+        guard !before.isEmpty else { return }
+        let after = Set(waiting)
+        for uid in before where !after.contains(uid) { world.ghost.checkSettled(uid, self) }
+    }
+
+    private func receiveNext() -> Bool {
         guard let link, link.isDeviceOpen else { return false }
         if !link.down.isEmpty {
             let frame = link.down.removeFirst()
             guard world.schedule.shape.encodes else {
                 drive { $0.received(frame, bytes: 100) }
+                if case .page = frame { world.ghost.check(self) }
                 return true
             }
             do throws(FrameError) {

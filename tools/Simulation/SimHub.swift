@@ -15,6 +15,8 @@ final class SimHub {
     private(set) var links: [Int: Link] = [:]
     private var jobs: [Job] = []
     private var sessions: [UInt64: Int] = [:]
+    /// The newest session of each replica, in the order of the commits.
+    private var newest: [Int64: UInt64] = [:]
     private var acknowledged: [Int64: Position] = [:]
     /// The next pushes are answered busy.
     var isBusy = false
@@ -101,8 +103,12 @@ final class SimHub {
 
     private func admit(_ hello: Hello, _ link: Link) {
         let project = project.key
-        submit(link) { [world] (store) throws(HubStoreError) in
-            (try store.admit(hello, project: project, now: world.hubNow), [])
+        submit(link) { [self] (store) throws(HubStoreError) in
+            let result = try store.admit(hello, project: project, now: world.hubNow)
+            if case .admitted(let admitted) = result, admitted.welcome.mode != .forked {
+                newest[admitted.replica.row] = admitted.welcome.session
+            }
+            return (result, [])
         } _: { [self] (result: Result<AdmissionResult, HubStoreError>) in
             guard link.isHubOpen else { return }
             switch result {
@@ -147,9 +153,12 @@ final class SimHub {
             perform(link.session.busy(retryAfter: 500), link)
             return
         }
-        submit(link) { [world] (store) throws(HubStoreError) in
+        submit(link) { [self] (store) throws(HubStoreError) in
             let result = try store.push(
                 mutations, from: ReplicaKey(row: replica), session: session, now: world.hubNow)
+            if !result.appended.isEmpty, let last = newest[replica], last != session {
+                world.fail("a push of an older session was taken")
+            }
             return (result, result.appended)
         } _: { [self] (result: Result<PushResult, HubStoreError>) in
             guard link.isHubOpen else { return }
@@ -300,6 +309,7 @@ final class SimHub {
         for job in jobs { _ = job }
         jobs = []
         sessions = [:]
+        newest = [:]
         acknowledged = [:]
         isBusy = false
     }

@@ -29,8 +29,9 @@ final class StoreFactory {
 
     func hub(_ world: World) throws(HubStoreError) -> any SimulatedHubStore {
         isSQLite
-            ? try SQLiteHubStore(path: path(), random: SimRandom(seed: world.random.next()))
-            : MemoryHubStore(seed: world.random.next())
+            ? try SQLiteHubStore(
+                path: path(), retention: world.schedule.shape.retention, random: SimRandom(seed: world.random.next()))
+            : MemoryHubStore(seed: world.random.next(), retention: world.schedule.shape.retention)
     }
 
     func replica(

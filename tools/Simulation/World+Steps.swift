@@ -56,6 +56,7 @@ extension World {
             if step.b & 2 == 0, !link.up.isEmpty { link.up.removeLast(1 + Int(step.b >> 2) % link.up.count) }
         case .notice: notice(step)
         case .replay: replay(step)
+        case .cross: cross(step)
         case .crashDevice: if let device = pick(devices, step.a) { crash(device) }
         case .crashHub:
             if isHubUp {
@@ -264,12 +265,6 @@ extension World {
     /// A whole session's frames arrive once more, on a connection that nobody reads.
     private func replay(_ step: Step) {
         guard isHubUp, let grave = pick(graves, step.a) else { return }
-        if step.b & 3 == 0, let frame = pick(grave.down, step.b >> 2),
-            let device = devices.first(where: { $0.id == grave.device }), device.link != nil
-        {
-            note("device \(device.id) receives \(brief(frame)) of link \(grave.id), which is over")
-            return device.drive { $0.received(frame, bytes: 100) }
-        }
         guard !grave.sent.isEmpty else { return }
         note("the frames of link \(grave.id) of device \(grave.device) come again")
         let link = Link(id: nextLink, device: grave.device, opened: hubNow)
@@ -278,6 +273,20 @@ extension World {
         link.up = Array(grave.sent.prefix(1 + Int(step.b) % grave.sent.count))
         links.append(link)
         hub.opened(link)
+    }
+
+    /// A batch or a welcome of a connection that is over arrives in the next one: they name their session, so it must not matter.
+    private func cross(_ step: Step) {
+        let late = graves.filter { !$0.down.isEmpty }
+        guard let grave = pick(late, step.a), let frame = pick(grave.down, step.b),
+            let device = devices.first(where: { $0.id == grave.device }), device.link != nil
+        else { return }
+        switch frame {
+        case .batch, .welcome: break
+        default: return
+        }
+        note("device \(device.id) receives \(brief(frame)) of link \(grave.id), which is over")
+        device.drive { $0.received(frame, bytes: 100) }
     }
 
     // MARK: Processes
@@ -441,7 +450,8 @@ extension World {
         case .batch(let batch): "batch(\(batch.from), \(batch.to)]"
         case .page(let page):
             "page(id \(page.id), at \(page.at), \(page.rows.count) rows, after \(page.after), last \(page.last))"
-        case .settled(let settled): "settled(\(settled.map { "\($0.n) \($0.outcome.code.rawValue)" }))"
+        case .settled(let settled, let at):
+            "settled(at \(at): \(settled.map { "\($0.n) \($0.outcome.code.rawValue)" }))"
         default: "\(frame)"
         }
     }

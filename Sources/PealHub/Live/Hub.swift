@@ -17,16 +17,21 @@ actor Hub {
     nonisolated let service: WebSocketService
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
 
-    private let clock: @Sendable () -> Milliseconds
-    private let log: @Sendable (String) -> Void
+    let clock: @Sendable () -> Milliseconds
+    let log: @Sendable (String) -> Void
     private var server: WebSocketServer?
-    private var committer: Committer?
+    var committer: Committer?
     private var logReader: LogReader?
     private var connections: [ConnectionID: HubConnection] = [:]
     private var sessions: [UInt64: ConnectionID] = [:]
     private var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
-    private var fanningOut = false
+    /// A chunk of a wide publish is being appended.
+    var fanningOut = false
+    /// What is due from time to time is being done.
+    var tidying = false
+    /// When it was done last.
+    var tidied: Milliseconds?
     /// The start of the frame that is being written; reused.
     private var head: [UInt8] = []
     private static let comma: [UInt8] = Array(",".utf8)
@@ -55,6 +60,7 @@ actor Hub {
         for id in connections.keys { server.requestWrite(id) }
         scheduleTick()
         fanOut()
+        tidy()
     }
 
     /// Lets go of the other parts, which hold this one too; last of all.
@@ -240,25 +246,6 @@ actor Hub {
         }
     }
 
-    /// Goes on with wide publishes, a chunk a transaction, so that others' requests come in between.
-    func fanOut() {
-        guard !fanningOut else { return }
-        fanningOut = true
-        let now = clock()
-        committer?.submit(
-            weight: Committer.maximumWeight,
-            { (store) throws(HubStoreError) in
-                let appended = try store.fanOut(limit: Committer.maximumWeight, now: now)
-                return Committed(value: appended != nil, appended: appended ?? [])
-            },
-            completion: { result in
-                self.assumeIsolated { hub in
-                    hub.fanningOut = false
-                    if case .success(true) = result { hub.fanOut() }
-                }
-            })
-    }
-
     // MARK: Writing
 
     /// Gives the next frame of a session whose socket can be written.
@@ -348,6 +335,7 @@ actor Hub {
     private func ticked() {
         let now = clock()
         flushCursors(now)
+        tidy()
         for connection in connections.values {
             if connection.session.session == nil, now - connection.opened > Self.helloPatience {
                 perform(connection.session.denied(.protocolError, "no hello came"), connection)

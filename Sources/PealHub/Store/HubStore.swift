@@ -107,7 +107,8 @@ package protocol HubStore: AnyObject {
     func remember(
         _ key: String, digest: [UInt8], status: Int, body: [UInt8], in project: ProjectKey, now: Milliseconds
     ) throws(HubStoreError)
-    /// Forgets what is old and what was deleted, at most so many rows; false where nothing is left to do.
+    /// Forgets what is old and what was deleted, and raises the floors of the logs (``Retention``), at most so many rows of each;
+    /// false where nothing is left to do now.
     func upkeep(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool
 }
 

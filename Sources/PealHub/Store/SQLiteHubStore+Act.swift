@@ -55,7 +55,13 @@ extension SQLiteHubStore {
     }
 
     func delete(_ ids: [ItemID], in view: SQLiteInboxView) throws(HubStoreError) {
-        for id in ids { try update(id, in: view) { (item) throws(HubStoreError) in item.state.deleted = true } }
+        for id in ids {
+            try update(id, in: view) { (item) throws(HubStoreError) in
+                item.state.deleted = true
+                // Above the floor the log still needs its bytes.
+                if item.state.position <= view.inbox.floor { try self.trimQueries.emptyEntry.run(item.seq) }
+            }
+        }
     }
 
     private func applyRead(

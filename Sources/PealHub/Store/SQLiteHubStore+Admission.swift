@@ -162,11 +162,17 @@ extension SQLiteHubStore {
             if found.kind == .deleted { return .refused(.revoked) }
             guard found.kind == .device else { return .refused(.unauthorized) }
         }
-        guard known == nil || known?.inbox == found?.key else { return .refused(.otherInbox) }
+        let seed = try seed(of: project)
+        if let known, let bound, known.inbox != found?.key {
+            // Its secret shows that it had this inbox before the hub was restored; a copy of it has got another one since.
+            let isRight = ReplicaSecret.matches(
+                hello.proof.secret, seed: seed, inbox: PublicID.text(publicID), replica: hello.replica)
+            guard found == nil, isRight else { return .refused(.otherInbox) }
+            return .inbox(bound, known: known, mustFork: true)
+        }
         let isUnproven = known?.nonceCurrent.isEmpty ?? false
         if !isUnproven {
             let owner = known == nil ? hello.proof.replica ?? hello.replica : hello.replica
-            let seed = try seed(of: project)
             guard
                 ReplicaSecret.matches(
                     hello.proof.secret, seed: seed, inbox: PublicID.text(publicID), replica: owner)

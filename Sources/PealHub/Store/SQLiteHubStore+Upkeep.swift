@@ -63,7 +63,8 @@ extension SQLiteHubStore {
         let answers = try upkeepQueries.deleteAnswers.all(now - HubStoreLimits.answerAge, limit) { _ in () }.count
         let acts = try upkeepQueries.deleteActs.all(now - Limits.uidAge, limit) { _ in () }.count
         let purging = try purge(limit: limit)
-        return answers == limit || acts == limit || purging
+        let trimming = try trim(limit: limit, now: now)
+        return answers == limit || acts == limit || purging || trimming
     }
 
     /// Removes the rows of an inbox that was deleted, little by little; the tombstone stays, so that its replicas are refused.

@@ -22,6 +22,7 @@ package final class SQLiteHubStore: HubStore {
     let sessionQueries: SessionQueries
     let publishQueries: PublishQueries
     let upkeepQueries: UpkeepQueries
+    let trimQueries: TrimQueries
     let deferred = DeferredIndex()
     package let path: String
 
@@ -39,6 +40,10 @@ package final class SQLiteHubStore: HubStore {
     var hasSettled = false
     /// The next group commit writes what waits for `log` first.
     var wantsSettling = false
+    /// When entries are trimmed.
+    package let retention: Retention
+    /// How far trimming has come.
+    var trimRound = TrimRound()
     /// Matching inboxes above which a publish becomes a durable job.
     package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called in a mutation's savepoint.
@@ -48,12 +53,15 @@ package final class SQLiteHubStore: HubStore {
     ///
     /// - Parameters:
     ///   - path: of the file; made with mode 0600.
+    ///   - retention: how long the logs are kept.
     ///   - random: must be fit for secrets, but in tests.
     /// - Throws: `busy`, `full`, `io`, `corrupt` (also a newer version, or a file that is not a hub's).
     package init(
-        path: String, random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+        path: String, retention: Retention = Retention(),
+        random: any RandomNumberGenerator = SystemRandomNumberGenerator()
     ) throws(HubStoreError) {
         self.path = path
+        self.retention = retention
         self.random = random
         var options = Connection.Options()
         options.cacheKiB = 64 * 1_024
@@ -70,6 +78,7 @@ package final class SQLiteHubStore: HubStore {
         sessionQueries = try SessionQueries(database)
         publishQueries = try PublishQueries(database)
         upkeepQueries = try UpkeepQueries(database)
+        trimQueries = try TrimQueries(database)
         try recoverIndex()
     }
 

@@ -12,7 +12,12 @@ public struct InboxState: Equatable, Sendable {
     /// The interests of a device's inbox; nil for a user's.
     private var names: Set<String>?
     /// Who has sent which act.
-    private var sent: [UInt64: Set<Author>] = [:]
+    private var sent: Set<Sent> = []
+
+    private struct Sent: Hashable, Sendable {
+        var uid: UInt64
+        var author: Author
+    }
 
     /// An empty inbox, of a device or of a user.
     public init(device: Bool = false) {
@@ -28,7 +33,7 @@ public struct InboxState: Equatable, Sendable {
             bodies[id] = body
         case .removed(let ids, _): delete(ids)
         case .act(let act):
-            sent[act.uid, default: []].insert(act.author)
+            sent.insert(Sent(uid: act.uid, author: act.author))
             fold(act)
         case .unknown: break
         }
@@ -78,7 +83,7 @@ extension InboxState: InboxView {
     public func item(_ id: ItemID) -> ItemState? { items[id] }
 
     /// Whether an author has sent a uid.
-    public func sent(_ uid: UInt64, by author: Author) -> Bool { sent[uid]?.contains(author) ?? false }
+    public func sent(_ uid: UInt64, by author: Author) -> Bool { sent.contains(Sent(uid: uid, author: author)) }
 
     /// The single choices that oppose a mark.
     public func opposed(

@@ -34,10 +34,14 @@ public enum Limits {
     public static let usersPerPublish = 1_000
     /// Characters of an email or an external id.
     public static let identity = 255
-    /// Entries that a log keeps at least (docs/sync.md section 8).
+    /// Entries that a log keeps at most, but for what cursors hold back (docs/sync.md section 8).
     public static let logEntries: Int64 = 100_000
-    /// How long a log keeps an entry at least, in milliseconds: 90 days (docs/sync.md section 8).
+    /// How long a log keeps an entry, likewise, in milliseconds: 90 days (docs/sync.md section 8).
     public static let logAge: Milliseconds = 90 * 86_400_000
+    /// How long a durable cursor holds the log back, in milliseconds: 30 days (docs/sync.md section 8).
+    public static let cursorAge: Milliseconds = 30 * 86_400_000
+    /// From one round of trimming to the next, in milliseconds: an hour, which is little against every age above.
+    public static let trimPeriod: Milliseconds = 3_600_000
     /// How long a settled mutation stays in the replica's journal, in milliseconds: 30 days (docs/sync.md section 8).
     public static let journalAge: Milliseconds = 30 * 86_400_000
     /// How long the hub remembers a uid, in milliseconds: 40 days (docs/sync.md section 4).

@@ -14,7 +14,7 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case noSessionCheck, gapAccepted, pushWhileLoading, journalWaitsAfterSwap
     // The replica's store.
     case nonceNotDurable, attemptNotDurable, noForkCheck, removedAtSend, snapshotAcknowledgesByNumber, swapTooEarly
-    case lostTimelineKept, heldActOvertaken, settledAtOnce, partialShownAsWhole, journalPruned, forkForgetsJournal
+    case lostTimelineKept, heldActOvertaken, settledAtOnce, partialShownAsWhole, journalPruned, forkKeepsNumbers
     case cursorBeforeData, secondProcessSends
 }
 

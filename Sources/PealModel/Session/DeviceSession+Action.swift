@@ -22,7 +22,7 @@ extension DeviceSession {
         /// Offer what was sent and not settled again.
         case resetPush
         /// Settle outbox rows; then ``DeviceSession/settled(through:)``.
-        case settle([Settled])
+        case settle([Settled], at: Position)
         /// Make the hub's last attempt durable, so that the next hello is higher.
         case catchUpAttempt(Int64)
         /// Take a new replica id, keep the data, offer outbox and journal again (docs/sync.md section 7).

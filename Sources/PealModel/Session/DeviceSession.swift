@@ -212,7 +212,7 @@ public struct DeviceSession: Equatable, Sendable {
             return [.catchUpAttempt(last), .hello]
         case (.batch(let batch), .live(var live)): return batchCame(batch, bytes: bytes, &live)
         case (.page(let page), .live(let live)) where live.snapshot: return [.stage(page)]
-        case (.settled(let settled), .live): return [.settle(settled)]
+        case (.settled(let settled, let at), .live): return [.settle(settled, at: at)]
         case (.busy(let retryAfter), .live(var live)):
             live.inFlight = nil
             live.busy = true

@@ -218,7 +218,7 @@ public struct HubSession: Equatable, Sendable {
         guard case .live(var live) = state else { return [] }
         live.pushing = false
         state = .live(live)
-        return settled.isEmpty ? [] : queue(.settled(settled))
+        return settled.isEmpty ? [] : queue(.settled(settled, at: live.head))
     }
 
     /// Nothing of a push was processed.

@@ -16,7 +16,9 @@ extension DownFrame {
         case "welcome": return .welcome(try Welcome(object))
         case "page": return .page(try Page(object))
         case "settled":
-            return .settled(try [Settled](object.required("settled", object.array("settled"))))
+            return .settled(
+                try [Settled](object.required("settled", object.array("settled"))),
+                at: try object.required("at", object.int("at")))
         case "busy": return .busy(retryAfter: try object.required("retryAfter", object.int("retryAfter")))
         case "renew": return .renew(in: try object.required("in", object.int("in")))
         case "renewed": return .renewed(expires: try object.required("expires", object.int("expires")))
@@ -44,10 +46,11 @@ extension DownFrame {
         case .welcome(let welcome): welcome.write(to: &writer)
         case .batch(let batch): batch.write(to: &writer)
         case .page(let page): page.write(to: &writer)
-        case .settled(let settled):
+        case .settled(let settled, let position):
             writer.member("type", "settled")
             writer.key("settled")
             settled.write(to: &writer)
+            writer.member("at", position)
         case .busy(let retryAfter):
             writer.member("type", "busy")
             writer.member("retryAfter", retryAfter)

@@ -291,8 +291,8 @@ public enum DownFrame: Equatable, Sendable {
     case welcome(Welcome)
     /// Entries.
     case batch(Batch)
-    /// The answer to a resend.
-    case settled([Settled])
+    /// The answer to a resend, with the hub's head: the entries of these acts are at or below it.
+    case settled([Settled], at: Position)
     /// Nothing of the push was processed; again after so many milliseconds.
     case busy(retryAfter: Milliseconds)
     /// A snapshot page.

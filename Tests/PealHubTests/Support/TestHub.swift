@@ -11,12 +11,14 @@ final class TestHub {
     let log = LogLines()
     private(set) var server: HubServer
     private let requiresHMAC: Bool
+    private let retention: Retention
 
-    init(requiresHMAC: Bool = false) throws {
+    init(requiresHMAC: Bool = false, retention: Retention = Retention()) throws {
         directory = NSTemporaryDirectory() + "peal-hub-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         self.requiresHMAC = requiresHMAC
-        server = try Self.start(directory + "/hub.db", log, requiresHMAC: requiresHMAC)
+        self.retention = retention
+        server = try Self.start(directory + "/hub.db", log, requiresHMAC, retention)
     }
 
     deinit {
@@ -29,11 +31,14 @@ final class TestHub {
     /// The project that the first start made.
     var project: HubProject { server.project }
 
-    private static func start(_ path: String, _ log: LogLines, requiresHMAC: Bool) throws -> HubServer {
+    private static func start(
+        _ path: String, _ log: LogLines, _ requiresHMAC: Bool, _ retention: Retention
+    ) throws -> HubServer {
         var configuration = HubConfiguration(databasePath: path)
         configuration.httpPort = 0
         configuration.webSocketPort = 0
         configuration.requiresHMAC = requiresHMAC
+        configuration.retention = retention
         configuration.log = { log.add($0) }
         return try HubServer(configuration)
     }
@@ -41,7 +46,7 @@ final class TestHub {
     /// Stops the hub and starts another one on the same file.
     func restart() throws {
         server.stop()
-        server = try Self.start(path, log, requiresHMAC: requiresHMAC)
+        server = try Self.start(path, log, requiresHMAC, retention)
     }
 
     // MARK: HTTP

@@ -167,10 +167,11 @@ enum GoldenFrames {
         "page.last": .down(
             .page(Page(id: 42, at: 44, chain: chain, rows: [touchedRow], after: 1, last: true, sum: 0x77))),
         "settled": .down(
-            .settled([
-                Settled(n: 4, uid: 0x4, outcome: .applied),
-                Settled(n: 5, uid: 0x5, outcome: Outcome(.poison, reason: "The hub failed on it.")),
-            ])),
+            .settled(
+                [
+                    Settled(n: 4, uid: 0x4, outcome: .applied),
+                    Settled(n: 5, uid: 0x5, outcome: Outcome(.poison, reason: "The hub failed on it.")),
+                ], at: 42)),
         "busy": .down(.busy(retryAfter: 750)), "renew": .down(.renew(in: 60)),
         "renewed": .down(.renewed(expires: time)),
         "drain": .down(.drain(low: 0, high: 30_000)),

@@ -1,0 +1,74 @@
+import PealModel
+import PealSQLite
+
+/// The statements that trim logs.
+final class TrimQueries {
+    let inboxAfter: Query
+    let lowestCursor: Query
+    let lowest: Query
+    let emptyEntry: Query
+    let setFloor: Query
+
+    init(_ database: StoreDatabase) throws(HubStoreError) {
+        inboxAfter = try database.query(
+            "SELECT id, kind, head, floor FROM inbox WHERE id > ?1 ORDER BY id LIMIT 1")
+        lowestCursor = try database.query("SELECT min(got) FROM replica WHERE inbox = ?1 AND seen_at > ?2")
+        lowest = try database.query(
+            """
+            SELECT l.position, l.seq, l.publish, e.time, s.deleted FROM log l JOIN entry e ON e.seq = l.seq
+                LEFT JOIN state s ON s.inbox = l.inbox AND s.position = l.position
+            WHERE l.inbox = ?1 AND l.position > ?2 ORDER BY l.position LIMIT ?3
+            """)
+        emptyEntry = try database.query("UPDATE entry SET bytes = NULL WHERE seq = ?1")
+        setFloor = try database.query("UPDATE inbox SET floor = ?2 WHERE id = ?1")
+    }
+}
+
+extension SQLiteHubStore {
+    /// Goes on with the round that raises the floors (docs/sync.md section 8). A step is an inbox that is looked at or an entry that
+    /// goes. What stays of a trimmed entry: its position and chain, and all of an item that is not deleted.
+    func trim(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool {
+        guard trimRound.begin(retention, now: now) else { return false }
+        var left = limit
+        while left > 0, let after = trimRound.after {
+            let next = try trimQueries.inboxAfter.first(after) { row in
+                (row: row.int64(0), kind: row.int64(1), head: row.int64(2), floor: row.int64(3))
+            }
+            guard let next else {
+                trimRound.end()
+                return false
+            }
+            var count = 0
+            if next.kind < InboxRow.Kind.deleted.rawValue, next.head > next.floor {
+                count = try trim(next.row, head: next.head, floor: next.floor, limit: left, now: now)
+            }
+            if count < left { trimRound.pass(next.row) }
+            left -= count + 1
+        }
+        return true
+    }
+
+    /// Raises the floor of one log by at most so many entries; returns how many went.
+    private func trim(
+        _ inbox: Int64, head: Position, floor: Position, limit: Int, now: Milliseconds
+    ) throws(HubStoreError) -> Int {
+        let held = try trimQueries.lowestCursor.first(inbox, now - retention.hold) { row in
+            row.isNull(0) ? nil : row.int64(0)
+        }
+        var gone: [(position: Position, seq: Int64, isEmptied: Bool)] = []
+        try trimQueries.lowest.forEach(inbox, floor, limit) { row in
+            let position = row.int64(0)
+            // A gap is an entry that `log` lacks as yet: the next group commit writes it, and the next round goes on.
+            guard position == floor + Int64(gone.count) + 1,
+                retention.trims(position, time: row.int64(3), head: head, held: held ?? nil, now: now)
+            else { return false }
+            gone.append((position, row.int64(1), isEmptied: row.int64(2) == 0 || row.bool(4)))
+            return true
+        }
+        if !deferred.rows(of: InboxKey(row: inbox)).isEmpty { wantsSettling = true }
+        guard let last = gone.last else { return 0 }
+        for entry in gone where entry.isEmptied { try trimQueries.emptyEntry.run(entry.seq) }
+        try trimQueries.setFloor.run(inbox, last.position)
+        return gone.count
+    }
+}
