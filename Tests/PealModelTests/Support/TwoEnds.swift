@@ -69,7 +69,7 @@ struct TwoEnds {
             if !push.isEmpty { up.append(UpFrame.push(push).bytes) }
             run(device.session.pushed(last: push.last?.n))
         case .resetPush: device.sent = 0
-        case .settle(let settled):
+        case .settle(let settled, _):
             for each in settled { device.settle(each.uid, n: each.n) }
             run(device.session.settled(through: device.settled))
         case .catchUpAttempt(let last): device.attempt = max(device.attempt, last)
