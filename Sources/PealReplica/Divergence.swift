@@ -6,8 +6,8 @@ internal import PealSQLite
 public struct Divergence: Equatable, Sendable, CustomStringConvertible {
     /// The position of both.
     public var position: Position
-    /// The hub's sum.
-    public var theirs: UInt64
+    /// The hub's sum; nil where the rows alone show it, because they are not what was folded.
+    public var theirs: UInt64?
     /// The sum that this replica kept while it folded.
     public var kept: UInt64
     /// The sum that its rows have.
@@ -23,15 +23,17 @@ public struct Divergence: Equatable, Sendable, CustomStringConvertible {
 
     /// The rows are the hub's and only the kept sum was wrong; it is mended, and no snapshot is wanted. Otherwise a snapshot
     /// is: end the session with 4102, and the next one loads it.
-    public var isMended: Bool { computed == theirs }
+    public var isMended: Bool { computed == theirs ?? kept }
 
     /// A sentence for whoever looks after the app.
     public var description: String {
         let rows = "\(items) items, \(registers) registers, \(marks) marks, \(interests) interests"
-        let sums =
-            "the hub's sum \(Hex64.text(theirs)), kept here \(Hex64.text(kept)), of the rows \(Hex64.text(computed))"
+        let hub = theirs.map { "the hub's sum \(Hex64.text($0)), " } ?? ""
+        let sums = "\(hub)kept here \(Hex64.text(kept)), of the rows \(Hex64.text(computed))"
         let consequence = isMended ? "the rows agree; the kept sum was mended" : "a snapshot repairs it"
-        return "this replica differs from the hub at \(position): \(sums), of \(rows); \(consequence)"
+        let what =
+            theirs == nil ? "the rows of this replica are not what it folded" : "this replica differs from the hub"
+        return "\(what) at \(position): \(sums), of \(rows); \(consequence)"
     }
 }
 
@@ -82,7 +84,8 @@ struct DivergenceState: Equatable {
 }
 
 extension Replica {
-    /// Compares the hub's sum at the cursor with the base's, in the open transaction. What is found is durable with it.
+    /// Compares the hub's sum at the cursor with the base's, in the open transaction. What is found is durable with it. Nil for
+    /// a hub that has not told: then the rows are compared with the kept sum, where that is due.
     ///
     /// The kept sum is compared with each batch; the rows are summed where it differs, and once a day, because the kept one
     /// does not see what a disk or another program does to them. A replica that has set entries aside knows that it lacks
@@ -90,10 +93,10 @@ extension Replica {
     ///
     /// - Returns: what is to be reported now; nil where all is well, or this cause is known.
     func compare(_ theirs: UInt64?, _ state: inout ReplicaState) throws(SQLiteError) -> Divergence? {
-        guard let theirs else { return nil }
         let now = options.clock.wall()
-        let agrees = theirs == state.sum
-        guard agrees ? state.divergence.isDue(now: now) : state.divergence.isNews(theirs &- state.sum, now: now),
+        let wanted = theirs ?? state.sum
+        let agrees = wanted == state.sum
+        guard agrees ? state.divergence.isDue(now: now) : state.divergence.isNews(wanted &- state.sum, now: now),
             try !hasSetAside()
         else { return nil }
         let rows = try BaseSum(connection)
@@ -102,7 +105,7 @@ extension Replica {
             registers: rows.registers, marks: rows.marks, interests: rows.interests)
         state.sum = rows.sum
         state.divergence.computed = now
-        let difference = theirs &- rows.sum
+        let difference = wanted &- rows.sum
         let isNews = !(agrees && found.isMended) && state.divergence.isNews(difference, now: now)
         if isNews {
             state.divergence.reported = now

@@ -23,7 +23,7 @@ extension Replica {
                 epoch: session.epoch ?? state.cursor.epoch, position: batch.to, chain: batch.chain)
             let foreign = try finish(fold, &state)
             var applied = result(foreign ? .foreign : .folded, state)
-            applied.divergence = try compare(batch.sum, &state)
+            if let sum = batch.sum { applied.divergence = try compare(sum, &state) }
             applied.entries = new.count
             applied.quarantined = fold.found.quarantined
             return applied
@@ -54,7 +54,7 @@ extension Replica {
         if stage.isReady {
             let swap = try swapIn(stage, &state)
             applied.swap = swap.report
-            applied.divergence = try compare(batch.sum, &state)
+            if let sum = batch.sum { applied.divergence = try compare(sum, &state) }
             applied.quarantined = swap.quarantined
             applied.verdict = swap.foreign ? .foreign : .folded
             applied.position = state.cursor.position

@@ -91,10 +91,12 @@ extension Replica {
                 return WelcomeCheck(fork: reason, position: state.cursor.position, outbox: false)
             }
             try take(welcome, &state)
+            let isResumed = welcome.mode == .resume
+            let divergence = isResumed ? try compare(nil, &state) : nil
             let stage = try Stage.load(connection)
             return WelcomeCheck(
                 fork: nil, position: stage?.logPosition ?? state.cursor.position, outbox: try hasUnsent(),
-                repair: state.divergence.repair && welcome.mode == .resume)
+                repair: isResumed && state.divergence.repair, divergence: divergence)
         }
         guard !otherInbox else {
             throw ReplicaError(.otherInbox, "the hub answers with another inbox than the one that \(path) is bound to")

@@ -97,6 +97,7 @@ package struct SessionDriver {
         case .close(let code, let reason): effects.append(.close(code, reason))
         case .welcome(let welcome):
             let check = try store.welcomed(welcome)
+            if let divergence = check.divergence { effects.append(.diverged(divergence)) }
             try run(
                 check.fork == nil
                     ? session.welcomed(at: check.position, outbox: check.outbox, repair: check.repair)

@@ -10,12 +10,17 @@ public struct WelcomeCheck: Equatable, Sendable {
     public var outbox: Bool
     /// A snapshot is wanted although the log could be resumed: this replica has diverged (docs/sync.md section 8).
     public var repair: Bool
+    /// The rows are not what was folded, and this is the time to report it.
+    public var divergence: Divergence?
 
-    package init(fork: ForkReason?, position: Position, outbox: Bool, repair: Bool = false) {
+    package init(
+        fork: ForkReason?, position: Position, outbox: Bool, repair: Bool = false, divergence: Divergence? = nil
+    ) {
         self.fork = fork
         self.position = position
         self.outbox = outbox
         self.repair = repair
+        self.divergence = divergence
     }
 
     /// What shows that another copy of this replica lives (docs/sync.md section 7).

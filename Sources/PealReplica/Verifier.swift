@@ -46,7 +46,8 @@ struct Verifier {
             }
             checks.append(Verification.Check(name: name, claim: claim, result: result))
         }
-        check("integrity", "SQLite finds the file whole") { () throws(SQLiteError) in try connection.integrityProblems() }
+        check("integrity", "SQLite finds the file whole") { () throws(SQLiteError) in try connection.integrityProblems()
+        }
         check("identity", "the replica's own row says one thing", identity)
         check("cursor", "nothing in the base is above the cursor", cursor)
         check("sum", "the kept sum is that of the rows", sum)

@@ -10,18 +10,33 @@ struct VerifyTests {
             uniqueKeysWithValues: checks.map { ($0["name"] as? String ?? "", $0["result"] as? String ?? "") })
     }
 
-    /// Changes the file as another program would.
-    private func edit(_ file: String, _ sql: String) throws {
+    private func python(_ words: String...) throws {
         let python = Process()
         python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        python.arguments = [
-            "python3", "-c",
-            "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit(); c.close()", file,
-            sql,
-        ]
+        python.arguments = ["python3", "-c"] + words
         try python.run()
         python.waitUntilExit()
         #expect(python.terminationStatus == 0)
+    }
+
+    /// Changes the file as another program would.
+    private func edit(_ file: String, _ sql: String) throws {
+        try python(
+            "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit(); c.close()", file,
+            sql)
+    }
+
+    /// Overwrites the first page of a table.
+    private func breakPage(of table: String, _ file: String) throws {
+        try python(
+            """
+            import sqlite3,sys
+            c=sqlite3.connect(sys.argv[1]); c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            size=c.execute("PRAGMA page_size").fetchone()[0]
+            page=c.execute("SELECT rootpage FROM sqlite_schema WHERE name=?", (sys.argv[2],)).fetchone()[0]
+            c.close()
+            f=open(sys.argv[1], "r+b"); f.seek((page-1)*size); f.write(b"\\xa5"*size); f.close()
+            """, file, table)
     }
 
     @Test func `inspect --verify checks a file by itself and against its hub`() throws {
@@ -76,6 +91,37 @@ struct VerifyTests {
         #expect(try Peal.run("inspect", "--verify", good).status == 0)
         #expect(try Peal.run("inspect", "--verify", "--hub", hub.http, good).status == 3)
         #expect(try Peal.run("inspect", "--hub", hub.http, good).status == 2)
+    }
+
+    @Test func `a file with broken pages is never called good, and is looked at as far as it goes`() throws {
+        let hub = try HubProcess()
+        let device = try Directory()
+        for number in 1...2 {
+            let published = try Peal.run(
+                ["publish", "--title", "a title \(number)", "--user", "Mary"], environment: hub.publisher)
+            #expect(published.status == 0)
+        }
+        let listed = try Peal.run(
+            "inbox", "--json", "--user", "Mary", "--directory", device.path, environment: hub.environment)
+        #expect(listed.lines.count == 2)
+        let file = device.path + "/id-%4dary.peal"
+        #expect(try Peal.run("inspect", file).status == 0)
+        let whole = device.path + "/copy.peal"
+        try FileManager.default.copyItem(atPath: file, toPath: whole)
+        try breakPage(of: "mark", file)
+        let plain = try Peal.run("inspect", file)
+        #expect(plain.status == 5, "\(plain)")
+        #expect(!plain.output.contains("integrity       ok"))
+        #expect(plain.errors.contains("--verify answers check by check"))
+        try breakPage(of: "journal", whole)
+        #expect(try Peal.run("inspect", "--verify", whole).status == 5)
+        let other = try Peal.run("inspect", whole)
+        #expect(other.status == 5 && !other.output.contains("integrity       ok"), "\(other)")
+        let verified = try Peal.run("inspect", "--verify", file)
+        #expect(verified.status == 5, "\(verified)")
+        #expect(verified.output.contains("integrity   FAILED") && verified.output.contains("marks       FAILED"))
+        #expect(verified.output.contains("identity    ok"), "\(verified)")
+        #expect(!verified.output.contains("a title"))
     }
 
     @Test func `a device's own inbox is compared with the project's secret`() throws {
