@@ -19,7 +19,8 @@ let package = Package(
     traits: [
         .trait(name: "PostgreSQL", description: "Hub store on PostgreSQL through libpq."),
         .trait(
-            name: "PlantedBugs", description: "Faults that the simulator must find (docs/simulation.md). Never ship it."),
+            name: "PlantedBugs", description: "Faults that the simulator must find (docs/simulation.md). Never ship it."
+        ),
         .default(enabledTraits: ["PostgreSQL"]),
     ],
     targets: [
@@ -63,7 +64,8 @@ let package = Package(
             dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
             path: "tools/peal-bench", swiftSettings: swiftSettings),
         .target(
-            name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica"], path: "tools/Simulation",
+            name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica"],
+            path: "tools/Simulation",
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "peal-sim", dependencies: ["Simulation", "PealModel"], path: "tools/peal-sim",

@@ -11,7 +11,8 @@ enum { ROUTES_MAX = 64 };
 
 /* libwebsockets keeps a pointer to these for as long as a context lives. */
 static const struct lws_protocols protocols[] = {
-    {.name = "peal-client", .callback = pws_on_callback, .rx_buffer_size = PWS_CLIENT_CHUNK},
+    {.name = "peal-client", .callback = pws_on_callback, .rx_buffer_size = PWS_CLIENT_CHUNK,
+     .tx_packet_size = PWS_SEND_MAX},
     {.name = NULL},
 };
 

@@ -22,6 +22,9 @@ enum {
     /* Receive chunks. Each connection holds one for its life, so a server's is small. */
     PWS_SERVER_CHUNK = 1024,
     PWS_CLIENT_CHUNK = 4096,
+    /* What one send takes at most; without it libwebsockets sends by receive chunks, and waits for a turn of the loop after each.
+     * Costs no memory: the kernel takes what it has room for. */
+    PWS_SEND_MAX = 512 * 1024,
     /* Messages that one connection may write before the next one's turn. */
     PWS_MESSAGES_A_TURN = 4,
     /* Each turn of the loop looks at every connection, at about 0.1 µs each. Where there are more than so many, turns keep a

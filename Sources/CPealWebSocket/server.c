@@ -111,6 +111,7 @@ pws_server *pws_listen(pws_service *service, const pws_server_options *options, 
         .name = server->subprotocol,
         .callback = pws_on_callback,
         .rx_buffer_size = PWS_SERVER_CHUNK,
+        .tx_packet_size = PWS_SEND_MAX,
     };
     bool ipv6 = !options->host || strchr(options->host, ':');
     server->vhost = listen_on(server, options, ipv6);

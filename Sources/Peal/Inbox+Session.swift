@@ -73,6 +73,7 @@ extension Inbox {
                 change.everything = true
                 change.outbox = true
                 change.interests = true
+                change.preferences = true
                 tellChange(change)
             }
             version = now

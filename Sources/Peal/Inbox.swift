@@ -142,6 +142,20 @@ public actor Inbox {
         try reading { () throws(ReplicaError) in try replica.interests() }
     }
 
+    /// Every preference of a user's inbox: the choice, else the catalogue's default; a required channel is on.
+    ///
+    /// - Throws: ``PealError``: `file`.
+    public func preferences() throws(PealError) -> [Preference] {
+        try reading { () throws(ReplicaError) in try replica.preferences() }
+    }
+
+    /// What happened to an item (opened, clicked, dismissed, answered), of each kind the first.
+    ///
+    /// - Throws: ``PealError``: `file`.
+    public func facts(of item: ItemID) throws(PealError) -> [Fact] {
+        try reading { () throws(ReplicaError) in try replica.facts(of: item) }
+    }
+
     /// Acts that are not settled, and dead letters.
     ///
     /// - Throws: ``PealError``: `file`.

@@ -11,7 +11,7 @@ let root = Command(
         """,
     subcommands: [
         HubCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command, MarkCommand.command,
-        InterestsCommand.command, OutboxCommand.command, ExplainCommand.command,
+        InterestsCommand.command, PreferencesCommand.command, OutboxCommand.command, ExplainCommand.command,
         InspectCommand.command,
     ])
 

@@ -29,6 +29,9 @@ public struct HubConfiguration: Sendable {
     public var requiresHMAC = false
     /// How long the logs are kept.
     package var retention = Retention()
+    /// One JSON object whose member `categories` becomes the first project's catalogue (docs/sync.md section 3), where it
+    /// differs from what the project has; nil to leave that.
+    public var catalogue: [UInt8]?
     /// Takes a line for the operator; called on any thread. Never holds a secret or a body.
     public var log: @Sendable (String) -> Void = { _ in }
 
@@ -66,13 +69,14 @@ public final class HubServer: Sendable {
     public let webSocketPort: Int
 
     private let service: WebSocketService
-    private let core: HubCore
+    let core: HubCore
     private let http: HTTPServer
     private let writerThread: ConnectionExecutor
 
     /// Opens the store and listens. Blocks until both listeners take connections.
     ///
-    /// - Throws: ``HubError``: the file cannot be opened, is none of a hub's or is newer; a port is taken. Nothing stays open.
+    /// - Throws: ``HubError``: the file cannot be opened, is none of a hub's or is newer; the catalogue is not one; a port is
+    ///   taken. Nothing stays open.
     public init(_ configuration: HubConfiguration) throws(HubError) {
         let clock: @Sendable () -> Milliseconds = { Self.now() }
         let opened = try Self.open(configuration, now: clock())
@@ -122,6 +126,7 @@ public final class HubServer: Sendable {
         try guarded("the store \(configuration.databasePath)") { () throws(HubStoreError) in
             let store = try SQLiteHubStore(path: configuration.databasePath, retention: configuration.retention)
             let project = try firstProject(store, requiresHMAC: configuration.requiresHMAC, now: now)
+            if let bytes = configuration.catalogue { try setCatalogue(bytes, store, of: project, now: now) }
             return Opened(
                 store: store, reader: try store.makeReader(), project: project,
                 projects: Projects(try allProjects(store)))
@@ -199,6 +204,22 @@ public final class HubServer: Sendable {
             requiresHMAC: requiresHMAC, now: now)
         try store.commit()
         return HubProject(instance: made.instance, apiKey: made.apiKey, secret: made.secret, isNew: true)
+    }
+
+    private static func setCatalogue(
+        _ bytes: [UInt8], _ store: any HubStore, of project: HubProject, now: Milliseconds
+    ) throws(HubStoreError) {
+        let categories: [Catalogue.Category]
+        do throws(JSONError) {
+            categories = try Catalogue.categories(JSONObject(bytes[...]))
+        } catch {
+            throw HubStoreError(.invalid, "the catalogue cannot be read: \(error.reason)", underlying: error)
+        }
+        try store.begin()
+        defer { store.rollback() }
+        guard let key = try store.project(project.instance)?.key else { return }
+        _ = try store.setCatalogue(categories, in: key, now: now)
+        try store.commit()
     }
 
     private static func now() -> Milliseconds {

@@ -11,6 +11,8 @@ struct BaseSum: Equatable {
     var registers: Int64 = 0
     var marks: Int64 = 0
     var interests: Int64 = 0
+    var preferences: Int64 = 0
+    var facts: Int64 = 0
 
     init(_ connection: Connection) throws(SQLiteError) {
         try addItems(connection)
@@ -25,6 +27,27 @@ struct BaseSum: Equatable {
             while try query.step() {
                 sum &+= InboxSum.interest(query.text(0))
                 interests += 1
+            }
+        }
+        try addRest(connection)
+    }
+
+    private mutating func addRest(_ connection: Connection) throws(SQLiteError) {
+        try connection.statement("SELECT category, channel, cell FROM preference WHERE cell IS NOT NULL") {
+            (query) throws(SQLiteError) in
+            while try query.step() {
+                let key = PreferenceKey(category: query.text(0), channel: query.text(1))
+                // A cell that cannot be read has no hash, so that the sum cannot agree.
+                if let cell = try? PreferenceCell(JSONObject(query.blob(2)[...])) {
+                    sum &+= InboxSum.preference(key, cell)
+                }
+                preferences += 1
+            }
+        }
+        try connection.statement("SELECT position, event, time FROM fact") { (query) throws(SQLiteError) in
+            while try query.step() {
+                sum &+= InboxSum.fact(Fact(event: query.text(1), time: query.int64(2)), at: query.int64(0))
+                facts += 1
             }
         }
     }

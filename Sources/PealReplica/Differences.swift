@@ -55,6 +55,26 @@ struct Differences {
             SELECT s.position FROM stage_register s LEFT JOIN register i ON i.position = s.position AND i.field = s.field
             WHERE s.since <= \(cursor) AND (i.since IS NULL OR i.since < s.since)
             """, &report)
+        try findPreferences(&report)
+    }
+
+    /// Cells are staged as of the first page.
+    private func findPreferences(_ report: inout SwapReport) throws(SQLiteError) {
+        let since = "json_extract(%t.cell, '$.since')"
+        let (base, staged) = (since.replacing("%t", with: "p"), since.replacing("%t", with: "s"))
+        try collect(
+            "the preference that was set at %p stands differently",
+            """
+            SELECT \(base) FROM preference p LEFT JOIN stage_preference s USING (category, channel)
+            WHERE \(base) <= (SELECT first_at FROM stage)
+                AND (s.cell IS NULL OR \(staged) < \(base) OR (\(staged) = \(base) AND s.cell <> p.cell))
+            """, &report)
+        try collect(
+            "the preference that was set at %p was never folded here",
+            """
+            SELECT \(staged) FROM stage_preference s LEFT JOIN preference p USING (category, channel)
+            WHERE \(staged) <= \(cursor) AND (p.cell IS NULL OR \(base) < \(staged))
+            """, &report)
     }
 
     private func collect(_ sentence: String, _ sql: String, _ report: inout SwapReport) throws(SQLiteError) {

@@ -3,18 +3,19 @@ internal import PealSQLite
 
 /// The effects of acts on the base tables: what `InboxState.fold` says, in SQL.
 extension Fold {
-    mutating func fold(_ act: Act, at position: Position) throws(SQLiteError) {
+    mutating func fold(_ act: Act, at position: Position, time: Milliseconds) throws(SQLiteError) {
         if act.author == author, let n = act.n {
             found.settled.append((Settled(n: n, uid: act.uid, outcome: act.outcome), position))
             found.highestOwn = max(found.highestOwn, n)
         }
         switch act.effect {
         case .none: break
-        case .read(let items, let on, let passive, let unseen):
+        case .read(let items, let on, let passive, let unseen, let alsoSeen):
             let unseen = Set(unseen)
             for id in items {
                 try setRead(id, on: on, seen: on || !unseen.contains(id), passive: passive, act, at: position)
             }
+            for id in alsoSeen { try setSeen(id, at: position) }
         case .seen(let items): for id in items { try setSeen(id, at: position) }
         case .archive(let items, let on): for id in items { try setArchived(id, on: on, act, at: position) }
         case .delete(let items): try delete(items, at: position)
@@ -23,6 +24,61 @@ extension Fold {
             for id in except { try raise(kind, id, at: position) }
         case .interest(let name, let on): try setInterest(name, on: on)
         case .interests(let names): try replaceInterests(names)
+        case .preference(let key, let enabled): try choose(key, enabled, act, at: position)
+        case .fact(let item, let event, let data):
+            try add(Fact(event: event, time: time, data: data), about: item, at: position)
+        case .token, .user: break
+        case .end: try replaceInterests([])
+        }
+    }
+
+    private mutating func choose(
+        _ key: PreferenceKey, _ enabled: Bool, _ act: Act, at position: Position
+    ) throws(SQLiteError) {
+        let tables = RestTables(connection: connection)
+        let register = register(enabled, passive: false, act, at: position)
+        var cell = PreferenceCell(register)
+        if let known = try tables.cell(key) {
+            cell = known
+            cell.fold(register)
+            sum &-= InboxSum.preference(key, known)
+        }
+        sum &+= InboxSum.preference(key, cell)
+        try tables.save(cell, key)
+        found.preferences = true
+    }
+
+    // MARK: Facts
+
+    /// The first of its kind stays.
+    private mutating func add(_ fact: Fact, about id: ItemID, at position: Position) throws(SQLiteError) {
+        let item = try connection.statement(
+            """
+            INSERT INTO fact (position, event, time, data)
+            SELECT position, ?3, ?4, ?5 FROM item WHERE id = ?1 AND version < ?2 ON CONFLICT DO NOTHING
+            RETURNING position
+            """
+        ) { (insert) throws(SQLiteError) -> Position? in
+            insert.bind(1, id)
+            insert.bind(2, position)
+            insert.bind(3, fact.event)
+            insert.bind(4, fact.time)
+            if let data = fact.data { insert.bind(5, text: data) } else { insert.bindNull(5) }
+            return try insert.first()
+        }
+        guard let item else { return }
+        sum &+= InboxSum.fact(fact, at: item)
+        // The overlay holds no facts: nothing else has to follow.
+        found.changed.append(item)
+    }
+
+    private mutating func deleteFacts(at position: Position) throws(SQLiteError) {
+        try connection.statement("DELETE FROM fact WHERE position = ?1 RETURNING event, time") {
+            (delete) throws(SQLiteError) in
+            delete.bind(1, position)
+            while try delete.step() {
+                sum &-= InboxSum.fact(Fact(event: delete.text(0), time: delete.int64(1)), at: position)
+            }
         }
     }
 
@@ -119,6 +175,7 @@ extension Fold {
                 delete.bind(1, item.position)
                 try delete.run()
             }
+            try deleteFacts(at: item.position)
         }
     }
 

@@ -19,6 +19,7 @@ struct Fold {
         var deleted: [Position] = []
         var marks = false
         var interests = false
+        var preferences = false
         /// Own mutations that entries have decided.
         var settled: [(act: Settled, position: Position)] = []
         /// An entry carries this replica's id and a number that it has not given out.
@@ -87,7 +88,10 @@ struct Fold {
             if keepsNewIDs { found.newIDs.append(id) }
             try finishInsert(insert, id, entry, at: position)
         case .removed(let items, _): try delete(items, at: position)
-        case .act(let act): try fold(act, at: position)
+        case .act(let act): try fold(act, at: position, time: decoded.time)
+        case .catalogue(let catalogue):
+            try RestTables(connection: connection).save(catalogue)
+            found.preferences = true
         case .unknown: try keep(entry, at: position, reason: nil)  // Folded after an upgrade.
         }
     }
@@ -187,6 +191,14 @@ struct Fold {
 }
 
 extension Statement {
+    /// The first column of the first row, after which the statement has run to its end.
+    func first() throws(SQLiteError) -> Int64? {
+        guard try step() else { return nil }
+        let value = int64(0)
+        while try step() {}
+        return value
+    }
+
     /// Binds the 16 bytes of an item's id.
     @inline(__always)
     func bind(_ index: Int32, _ id: ItemID) {

@@ -24,7 +24,7 @@ final class Overlay {
 
     private let connection: Connection
     private let author: Author
-    private let isDevice: Bool
+    let isDevice: Bool
     var key: Key
     private(set) var head: Position
     private(set) var marks: Marks
@@ -34,6 +34,11 @@ final class Overlay {
     private var base: [ItemID: ItemState] = [:]
     private var names: Set<String>?
     private var touchesInterests = false
+    private let tables: RestTables
+    private var cells: [PreferenceKey: PreferenceCell] = [:]
+    /// The values of the base's cells that acts have touched; nil where there is none.
+    private var chosen: [PreferenceKey: Bool?] = [:]
+    private var known: Catalogue??
     private var written: [Position: Columns]
     /// Whose columns may have changed since they were written; nil for all, those of an overlay before this one included.
     private var dirty: Set<ItemID>?
@@ -44,6 +49,7 @@ final class Overlay {
     /// An overlay without acts over the base as it stands.
     init(_ connection: Connection, _ state: ReplicaState, isDevice: Bool) throws(SQLiteError) {
         self.connection = connection
+        tables = RestTables(connection: connection)
         self.isDevice = isDevice
         author = state.author
         key = Key(cursor: state.cursor, generation: state.generation)
@@ -79,14 +85,10 @@ final class Overlay {
     func add(_ mutation: Mutation, now: Milliseconds) throws(SQLiteError) {
         switch mutation.operation {
         case .mark(let kind, _): try loadLoose(kind)
-        case .interest, .interests: _ = try interests()
-        case .end:
-            _ = try interests()
-            names = []
-            touchesInterests = true
+        case .interest, .interests, .end: _ = try interests()
         default: break
         }
-        let act = try Resolver.resolve(mutation, by: author, in: self, now: now)
+        let act = try Resolver.resolve(mutation, by: author, in: self, now: now, isProven: true)
         head += 1
         fold(act)
         if case .mark = mutation.operation {
@@ -103,17 +105,18 @@ final class Overlay {
         }
         switch act.effect {
         case .none: break
-        case .read(let ids, let on, let passive, let unseen):
+        case .read(let ids, let on, let passive, let unseen, let alsoSeen):
             let unseen = Set(unseen)
             for id in ids {
                 items[id]?.read = register(on, passive: passive)
                 if on || !unseen.contains(id) { items[id]?.seen = true }
             }
+            for id in alsoSeen { items[id]?.seen = true }
         case .seen(let ids): for id in ids { items[id]?.seen = true }
         case .archive(let ids, let on): for id in ids { items[id]?.archived = register(on) }
         case .delete(let ids): for id in ids { items[id]?.deleted = true }
         case .mark(let kind, let upTo, let except):
-            marks.add(kind, Mark(upTo: upTo, version: head))
+            marks.add(kind, Mark(upTo: upTo, version: head, author: author))
             reach(kind, upTo)
             for id in except {
                 if kind == .read { items[id]?.read?.rank = head }
@@ -125,6 +128,12 @@ final class Overlay {
         case .interests(let all):
             touchesInterests = true
             names = Set(all)
+        case .preference(let key, let enabled):
+            if cells[key]?.fold(register(enabled)) == nil { cells[key] = PreferenceCell(register(enabled)) }
+        case .fact, .token, .user: break
+        case .end:
+            touchesInterests = true
+            names = []
         }
     }
 
@@ -158,8 +167,8 @@ final class Overlay {
 
     /// Brings the overlay columns of the file to what was computed.
     ///
-    /// - Returns: the positions whose columns changed, and whether interests did.
-    func writeBack() throws(SQLiteError) -> (positions: [Position], interests: Bool) {
+    /// - Returns: the positions whose columns changed, and whether interests and preferences did.
+    func writeBack() throws(SQLiteError) -> (positions: [Position], interests: Bool, preferences: Bool) {
         var changed: [Position] = []
         if let dirty {
             for id in dirty { try write(id, &changed) }
@@ -174,7 +183,9 @@ final class Overlay {
             for id in items.keys { try write(id, &changed) }
         }
         dirty = []
-        return (changed.sorted(), try writeInterests())
+        var overlays: [PreferenceKey: Bool] = [:]
+        for (key, cell) in cells where chosen[key] != .some(cell.register.value) { overlays[key] = cell.register.value }
+        return (changed.sorted(), try writeInterests(), try tables.write(overlays: overlays))
     }
 
     /// Where the file shows something else than what was computed; nothing is written.
@@ -302,6 +313,28 @@ extension Overlay: InboxView {
             return (id, register)
         }.sorted { $0.id < $1.id }
     }
+
+    func cell(_ key: PreferenceKey) throws(SQLiteError) -> PreferenceCell? {
+        if chosen[key] == nil {
+            cells[key] = try tables.cell(key)
+            chosen[key] = .some(cells[key]?.register.value)
+        }
+        return cells[key]
+    }
+
+    func cellCount() throws(SQLiteError) -> Int {
+        try tables.cellCount() + chosen.count { $0.value == nil && cells[$0.key] != nil }
+    }
+
+    func catalogue() throws(SQLiteError) -> Catalogue? {
+        if let known { return known }
+        let found = try tables.catalogue()
+        known = .some(found)
+        return found
+    }
+
+    /// Facts have no overlay: queries add what waits in the outbox.
+    func hasFact(_ event: String, of item: ItemID) throws(SQLiteError) -> Bool { false }
 
     func interests() throws(SQLiteError) -> Set<String>? {
         guard isDevice else { return nil }

@@ -11,6 +11,35 @@ internal import PealSQLite
 extension Queries {
     func interests() throws(SQLiteError) -> [String] { try Overlay.shownInterests(connection).sorted() }
 
+    func preferences() throws(SQLiteError) -> [Preference] {
+        let tables = RestTables(connection: connection)
+        return Preference.all(try tables.choices(), try tables.catalogue())
+    }
+
+    /// The base's facts by their names, then what waits in the outbox, at this device's best idea of the hub's time.
+    func facts(of id: ItemID) throws(SQLiteError) -> [Fact] {
+        let position = try connection.statement("SELECT position FROM item WHERE id = ?1 AND o_deleted IS NULL") {
+            (query) throws(SQLiteError) -> Position? in
+            query.bind(1, id)
+            return try query.first()
+        }
+        guard let position else { return [] }
+        var facts = try RestTables(connection: connection).facts(at: position)
+        let offset = try ReplicaState.load(connection)?.clockOffset ?? 0
+        let pending = try connection.prepare(
+            """
+            SELECT \(OutboxRow.columns) FROM outbox
+            WHERE name = 'track' AND state < 3 AND quiet = 0 AND void IS NULL ORDER BY seq
+            """)
+        while try pending.step() {
+            let row = OutboxRow(pending)
+            guard case .track(id, let event, let data) = row.operation(), !facts.contains(where: { $0.event == event })
+            else { continue }
+            facts.append(Fact(event: event, time: row.wall + offset, data: data))
+        }
+        return facts
+    }
+
     func outbox() throws(SQLiteError) -> [OutboxItem] {
         let query = try connection.prepare("SELECT \(OutboxRow.columns) FROM outbox ORDER BY seq")
         var items: [OutboxItem] = []

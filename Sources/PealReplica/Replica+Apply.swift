@@ -78,7 +78,8 @@ extension Replica {
         try settleWaiting(&state)
         if found.interests { try connection.execute("DELETE FROM interest WHERE base = 0 AND overlay IS NULL") }
         note(found, everything: everything)
-        try refreshOverlay(&state, touched: everything || found.touchesItems || found.interests, newIDs: found.newIDs)
+        let touched = everything || found.touchesItems || found.interests || found.preferences
+        try refreshOverlay(&state, touched: touched, newIDs: found.newIDs)
         change.position = state.cursor.position
         try state.saveProgress(connection)
         return foreign
@@ -86,6 +87,7 @@ extension Replica {
 
     private func note(_ found: Fold.Found, everything: Bool) {
         change.interests = change.interests || found.interests
+        change.preferences = change.preferences || found.preferences
         let count = found.inserted.count + found.changed.count + found.deleted.count
         if everything || found.marks || count > Change.maximumPositions {
             change.everything = true

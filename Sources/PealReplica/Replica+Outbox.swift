@@ -32,6 +32,16 @@ extension Replica {
         case .void, .malformed: throw ReplicaError(.invalid, "'\(operation.name)' is no act")
         case .interest(let name, _): try check(interests: [name])
         case .interests(let names): try check(interests: names)
+        case .preference(let category, let channel, _):
+            guard !isDevice else { throw ReplicaError(.invalid, "a device's inbox has no preferences") }
+            guard Limits.isSlug(category), Limits.isSlug(channel) else {
+                throw ReplicaError(.invalid, "a category and a channel are 1 to \(Limits.slug) bytes of text")
+            }
+        case .track(_, let event, let data):
+            guard Fact.events.contains(event) else { throw ReplicaError(.invalid, "this is no fact that a hub takes") }
+            guard data?.count ?? 0 <= Limits.factData else {
+                throw ReplicaError(.tooLarge, "what comes with a fact is at most \(Limits.factData) bytes")
+            }
         case .token, .user, .end:
             guard isDevice else { throw ReplicaError(.invalid, "a user's inbox takes no '\(operation.name)'") }
         default: break
@@ -239,6 +249,7 @@ extension Replica {
     private func show(_ overlay: Overlay, _ state: inout ReplicaState) throws(SQLiteError) {
         let changed = try overlay.writeBack()
         if changed.interests { change.interests = true }
+        if changed.preferences { change.preferences = true }
         let marks = (overlay.pendingRead, overlay.pendingSeen, overlay.pendingArchive)
         if marks != (state.pendingRead, state.pendingSeen, state.pendingArchive) { change.everything = true }
         (state.pendingRead, state.pendingSeen, state.pendingArchive) = marks

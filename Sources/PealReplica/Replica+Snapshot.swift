@@ -96,6 +96,7 @@ extension Replica {
         // Own acts that the staged log decided settle as in any batch.
         let foreign = try finish(fold, &state, everything: true)
         change.interests = true
+        change.preferences = true
         report.after = try connection.int("SELECT count(*) FROM item")
         return (report, fold.found.quarantined, foreign)
     }
@@ -120,6 +121,7 @@ extension Replica {
             DELETE FROM mark;
             INSERT OR REPLACE INTO mark (kind, up_to, version) SELECT kind, up_to, version FROM stage_mark
             """)
+        try connection.execute(RestTables.merge)
         if stage.hasInterests {
             try connection.execute(
                 """

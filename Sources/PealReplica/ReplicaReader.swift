@@ -18,6 +18,12 @@ public protocol ReplicaReading: AnyObject {
     func counts() throws(ReplicaError) -> Counts
     /// The device's interests as shown, sorted. Blocking.
     func interests() throws(ReplicaError) -> [String]
+    /// Every preference of a user's inbox as shown: the choice, else the catalogue's default; required is on. Blocking.
+    func preferences() throws(ReplicaError) -> [Preference]
+    /// The project's categories and channels; nil where the hub has sent none. Blocking.
+    func catalogue() throws(ReplicaError) -> Catalogue?
+    /// What happened to an item, of each kind the first, pending ones too; none where the item is not there. Blocking.
+    func facts(of item: ItemID) throws(ReplicaError) -> [Fact]
     /// Acts that are not settled, in their order, and dead letters. Blocking.
     func outbox() throws(ReplicaError) -> [OutboxItem]
     /// What the file holds. Blocking; `integrity` reads all of it.
@@ -48,6 +54,19 @@ extension Replica: ReplicaReading {
 
     /// The device's interests as shown, sorted. Blocking.
     public func interests() throws(ReplicaError) -> [String] { try queries.read(queries.interests) }
+
+    /// Every preference of a user's inbox as shown: the choice, else the catalogue's default; required is on. Blocking.
+    public func preferences() throws(ReplicaError) -> [Preference] { try queries.read(queries.preferences) }
+
+    /// The project's categories and channels; nil where the hub has sent none. Blocking.
+    public func catalogue() throws(ReplicaError) -> Catalogue? {
+        try queries.read(RestTables(connection: queries.connection).catalogue)
+    }
+
+    /// What happened to an item, of each kind the first, pending ones too; none where the item is not there. Blocking.
+    public func facts(of item: ItemID) throws(ReplicaError) -> [Fact] {
+        try queries.read { () throws(SQLiteError) in try queries.facts(of: item) }
+    }
 
     /// Acts that are not settled, in their order, and dead letters. Blocking.
     public func outbox() throws(ReplicaError) -> [OutboxItem] { try queries.read(queries.outbox) }
@@ -105,6 +124,19 @@ public final class ReplicaReader: ReplicaReading {
 
     /// The device's interests as shown, sorted. Blocking.
     public func interests() throws(ReplicaError) -> [String] { try queries.read(queries.interests) }
+
+    /// Every preference of a user's inbox as shown: the choice, else the catalogue's default; required is on. Blocking.
+    public func preferences() throws(ReplicaError) -> [Preference] { try queries.read(queries.preferences) }
+
+    /// The project's categories and channels; nil where the hub has sent none. Blocking.
+    public func catalogue() throws(ReplicaError) -> Catalogue? {
+        try queries.read(RestTables(connection: queries.connection).catalogue)
+    }
+
+    /// What happened to an item, of each kind the first, pending ones too; none where the item is not there. Blocking.
+    public func facts(of item: ItemID) throws(ReplicaError) -> [Fact] {
+        try queries.read { () throws(SQLiteError) in try queries.facts(of: item) }
+    }
 
     /// Acts that are not settled, in their order, and dead letters. Blocking.
     public func outbox() throws(ReplicaError) -> [OutboxItem] { try queries.read(queries.outbox) }

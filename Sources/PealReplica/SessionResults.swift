@@ -166,6 +166,8 @@ public struct Change: Equatable, Sendable {
     public var outbox = false
     /// The shown interests may be different.
     public var interests = false
+    /// The shown preferences may be different.
+    public var preferences = false
     /// The cursor after the commit.
     public var position: Position = 0
 

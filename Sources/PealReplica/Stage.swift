@@ -63,6 +63,7 @@ struct Stage {
             DELETE FROM stage; DELETE FROM stage_item; DELETE FROM stage_register; DELETE FROM stage_mark;
             DELETE FROM stage_interest; DELETE FROM stage_log
             """)
+        try connection.execute(RestTables.clear)
     }
 
     // MARK: Parts
@@ -98,6 +99,9 @@ struct Stage {
                 }
             }
         }
+        let tables = RestTables(connection: connection)
+        for (key, cell) in rest.preferences { try tables.stage(cell, key) }
+        if let catalogue = rest.catalogue { try tables.stage(catalogue) }
         for name in rest.interests ?? [] {
             try connection.statement("INSERT OR IGNORE INTO stage_interest (name) VALUES (?1)") {
                 (insert) throws(SQLiteError) in
@@ -141,6 +145,9 @@ struct Stage {
             try insert.run()
         }
         rows += 1
+        for fact in row.facts {
+            try RestTables(connection: connection).stage(fact, at: row.state.position)
+        }
         if let register = row.state.read { try add(register, row.state.position, field: 0, connection) }
         if let register = row.state.archived { try add(register, row.state.position, field: 1, connection) }
         return true

@@ -112,7 +112,8 @@ struct Verifier {
         let found = try BaseSum(connection)
         guard found.sum != state.sum else { return [] }
         let rows =
-            "\(found.items) items, \(found.registers) registers, \(found.marks) marks, \(found.interests) interests"
+            "\(found.items) items, \(found.registers) registers, \(found.marks) marks, \(found.interests) interests, "
+            + "\(found.preferences) preferences, \(found.facts) facts"
         return ["kept \(Hex64.text(state.sum)), computed \(Hex64.text(found.sum)) of \(rows)"]
     }
 

@@ -26,6 +26,13 @@ public struct MessageBuffer: ~Copyable {
         count += bytes.count
     }
 
+    /// Appends so many bytes, which `write` puts into the memory that it gets.
+    public mutating func append(count added: Int, by write: (UnsafeMutableRawBufferPointer) -> Void) {
+        if count + added > capacity { resize(to: max(capacity * 2, count + added)) }
+        write(UnsafeMutableRawBufferPointer(start: base + padding + count, count: added))
+        count += added
+    }
+
     /// Appends bytes.
     public mutating func append(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { append($0) }

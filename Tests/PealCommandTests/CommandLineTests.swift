@@ -6,7 +6,9 @@ import Testing
         let help = try Peal.run("--help")
         #expect(help.status == 0)
         #expect(help.output.contains("exit codes: 0 done"))
-        for word in ["hub", "publish", "inbox", "tail", "mark", "interests", "outbox", "explain", "inspect"] {
+        for word in [
+            "hub", "publish", "inbox", "tail", "mark", "interests", "preferences", "outbox", "explain", "inspect",
+        ] {
             #expect(help.output.contains("\n  \(word) "), "\(word) is missing in the help")
         }
         let nothing = try Peal.run([])
@@ -15,7 +17,7 @@ import Testing
 
     @Test(arguments: [
         ["hub"], ["publish"], ["inbox"], ["tail"], ["mark"], ["mark", "read"], ["mark", "all-read"], ["interests"],
-        ["interests", "set"], ["outbox"], ["explain"], ["inspect"],
+        ["interests", "set"], ["preferences"], ["preferences", "set"], ["outbox"], ["explain"], ["inspect"],
     ])
     func `every command explains itself`(path: [String]) throws {
         let help = try Peal.run(path + ["--help"])
@@ -36,6 +38,8 @@ import Testing
         (["mark", "read"], "ITEM is missing"),
         (["interests", "add", "a b"], "'a b' is not an interest"),
         (["interests", "add", "¢"], "is not an interest"),
+        (["preferences", "set", "billing", "email"], "VALUE is missing"),
+        (["preferences", "set", "billing", "email", "maybe"], "'maybe' is neither on nor off"),
         (["hub", "--host", "0.0.0.0"], "Without TLS a hub listens on loopback only"),
         (["hub", "--tls-cert", "x"], "--tls-cert and --tls-key go together"),
         (["publish", "--instance", "i", "--secret", "s"], "To whom?"),

@@ -85,6 +85,7 @@ final class StoreFixture {
             }
         }
         store = try kind.make(directory, other.random.state ^ 77, other.retention)
+        if let old = other.store as? MemoryHubStore { (store as? MemoryHubStore)?.restore(old.snapshot()) }
         reader = try store.makeReader()
     }
 

@@ -13,6 +13,10 @@ private func random(_ seed: UInt64, steps: Int = 80) -> RandomActs {
         let state = acts.inbox.state
         var rows = state.items.map { InboxSum.of($0.key, $0.value) }
         for kind in MarkKind.allCases { rows += state.marks[kind].marks.map { InboxSum.mark(kind, $0) } }
+        rows += state.cells.map { InboxSum.preference($0.key, $0.value) }
+        rows += state.facts.flatMap { id, facts in
+            facts.map { InboxSum.fact($0, at: state.items[id]?.position ?? 0) }
+        }
         for _ in 0..<3 {
             rows.shuffle(using: &acts.random)
             #expect(rows.reduce(0, &+) == state.sum, "seed \(seed)")
@@ -36,6 +40,16 @@ private func random(_ seed: UInt64, steps: Int = 80) -> RandomActs {
                 for mark in old.subtracting(new) { kept &-= InboxSum.mark(kind, mark) }
                 for mark in new.subtracting(old) { kept &+= InboxSum.mark(kind, mark) }
             }
+            for (key, cell) in after.cells where before.cells[key] != cell {
+                kept =
+                    kept &- (before.cells[key].map { InboxSum.preference(key, $0) } ?? 0)
+                    &+ InboxSum.preference(key, cell)
+            }
+            for (id, item) in after.items {
+                let (old, new) = (before.facts[id] ?? [], after.facts[id] ?? [])
+                for fact in old where !new.contains(fact) { kept &-= InboxSum.fact(fact, at: item.position) }
+                for fact in new where !old.contains(fact) { kept &+= InboxSum.fact(fact, at: item.position) }
+            }
             #expect(kept == after.sum, "seed \(seed), head \(after.head)")
         }
     }
@@ -49,7 +63,9 @@ private func random(_ seed: UInt64, steps: Int = 80) -> RandomActs {
             _ = acts.step()
             let after = acts.inbox.state
             func alive(_ state: InboxState) -> [ItemID: ItemState] { state.items.filter { !$0.value.deleted } }
-            let same = alive(before) == alive(after) && before.marks == after.marks
+            let same =
+                alive(before) == alive(after) && before.marks == after.marks && before.cells == after.cells
+                && before.facts == after.facts && before.interests() == after.interests()
             #expect((before.sum == after.sum) == same, "seed \(seed), head \(after.head)")
         }
     }
@@ -83,8 +99,44 @@ private func random(_ seed: UInt64, steps: Int = 80) -> RandomActs {
         changed { $0.author = .replica(ReplicaID(high: 7, low: 7)) },
         changed { $0.author = .replica(ReplicaID(high: 0, low: 0)) }, changed { $0.uid = 9 },
     ]
+    hashes += factAndCellHashes(register)
     #expect(Set(hashes).count == hashes.count)
     #expect(!hashes.contains(0))
+}
+
+/// Of a cell and of a fact, with one part changed each.
+private func factAndCellHashes(_ register: Register) -> [UInt64] {
+    let key = PreferenceKey(category: "a", channel: "b")
+    let off = OptOut(since: 1, author: .api, uid: 2)
+    func cell(
+        _ key: PreferenceKey = PreferenceKey(category: "a", channel: "b"), off: OptOut? = nil, other: OptOut? = nil,
+        _ change: (inout Register) -> Void = { _ in }
+    ) -> UInt64 {
+        var register = register
+        change(&register)
+        return InboxSum.preference(key, PreferenceCell(register, off: off, otherOff: other))
+    }
+    func changed(_ change: (inout OptOut) -> Void) -> OptOut {
+        var off = off
+        change(&off)
+        return off
+    }
+    var hashes = [
+        cell(key), cell(PreferenceKey(category: "b", channel: "a")), cell(PreferenceKey(category: "ab", channel: "")),
+        cell { $0.value = false }, cell { $0.since = 4 }, cell { $0.itime = 6 }, cell { $0.author = .api },
+        cell { $0.author = .replica(ReplicaID(high: 6, low: 8)) }, cell { $0.uid = 9 },
+    ]
+    let offs = [
+        off, changed { $0.since = 2 }, changed { $0.uid = 3 },
+        changed { $0.author = .replica(ReplicaID(high: 0, low: 0)) },
+    ]
+    hashes += offs.map { cell(off: $0) } + offs.map { cell(other: $0) } + [cell(off: off, other: off)]
+    let fact = Fact(event: "opened", time: 1)
+    hashes += [
+        InboxSum.fact(fact, at: 1), InboxSum.fact(fact, at: 2), InboxSum.fact(Fact(event: "clicked", time: 1), at: 1),
+        InboxSum.fact(Fact(event: "opened", time: 2), at: 1),
+    ]
+    return hashes
 }
 
 @Test func `what is not there has no row`() {

@@ -4,15 +4,15 @@ import Testing
 private let act = #""by":"api","uid":"0000000000000001","itime":1,"outcome":{"code":"applied"}"#
 
 @Test func `an entry of a later version's kind is kept apart and moves the head`() throws {
-    let entry = try Entry(raw(#"{"kind":"catalogue","time":5,"version":3}"#))
-    #expect(entry == Entry(time: 5, kind: .unknown("catalogue")))
+    let entry = try Entry(raw(#"{"kind":"weather","time":5,"version":3}"#))
+    #expect(entry == Entry(time: 5, kind: .unknown("weather")))
     var state = InboxState()
     state.fold(entry)
     #expect(state.head == 1)
 }
 
 @Test func `an act with a later version's effect is kept apart and not quarantined`() throws {
-    let entry = try Entry(raw(#"{"kind":"act","time":5,\#(act),"effect":{"set":"preference","category":"c"}}"#))
+    let entry = try Entry(raw(#"{"kind":"act","time":5,\#(act),"effect":{"set":"mood","category":"c"}}"#))
     #expect(entry == Entry(time: 5, kind: .unknown("act")))
 }
 
@@ -99,7 +99,7 @@ private let act = #""by":"api","uid":"0000000000000001","itime":1,"outcome":{"co
     }
 }
 
-@Test func `five hundred items go in one mutation, and one more is invalid`() throws {
+@Test func `five hundred items go in one mutation, and one more is too many`() throws {
     for (count, valid) in [(500, true), (501, false)] {
         let mutation = Mutation(
             n: 1, uid: 1, observed: 0, observedTime: 0, moment: .age(0),
@@ -111,7 +111,9 @@ private let act = #""by":"api","uid":"0000000000000001","itime":1,"outcome":{"co
         #expect(
             valid
                 || decoded[0].operation
-                    == .malformed(reason: "'items' has 501, at most 500 go in one mutation")
+                    == .malformed(reason: Operation.tooManyReason)
         )
+        var inbox = Inbox()
+        #expect(valid || inbox.act(decoded[0].operation, by: phone).outcome.code == .tooLarge)
     }
 }

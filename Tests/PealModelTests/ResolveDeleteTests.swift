@@ -56,7 +56,9 @@ import Testing
             ItemOutcome(items: [item(2)], outcome: Outcome(.superseded, author: tablet, position: 6)),
             ItemOutcome(items: [item(3)], outcome: .noop),
         ])
-    #expect(act.effect == .read(items: [item(3), item(4)], on: true, passive: false, unseen: []))
+    #expect(
+        act.effect
+            == .read(items: [item(3), item(4)], on: true, passive: false, unseen: [], alsoSeen: [item(2)]))
 }
 
 @Test func `an act on no item is a noop`() {
@@ -83,9 +85,11 @@ import Testing
     var inbox = Inbox()
     let operations: [PealModel.Operation] = [
         .interest(name: "a", on: true), .interests(replace: []), .token("t"), .end, .user(id: nil, proof: nil),
-        .preference(category: "c", channel: "push", enabled: false), .track(item: item(1), event: "opened", data: nil),
     ]
     for operation in operations {
         #expect(inbox.act(operation, by: phone).outcome.code == .unknownOp, "\(operation.name)")
     }
+    var device = Inbox(device: true)
+    let preference = PealModel.Operation.preference(category: "c", channel: "push", enabled: false)
+    #expect(device.act(preference, by: phone).outcome.code == .unknownOp)
 }

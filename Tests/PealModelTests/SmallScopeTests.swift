@@ -41,7 +41,7 @@ private struct SmallScope {
     /// The value that an act gave the item's `read`; nil where it gave none.
     private func accepts(_ act: Act) -> Bool? {
         switch act.effect {
-        case .read(_, let on, _, _): on
+        case .read(_, let on, _, _, _): on
         case .mark(_, _, let except): except.isEmpty ? true : nil
         default: nil
         }

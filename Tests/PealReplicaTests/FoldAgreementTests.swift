@@ -35,13 +35,22 @@ private struct Life {
 
     mutating func operation() -> PealModel.Operation {
         let on = random.chance(50)
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<18, using: &random) {
         case 0...3: return .read(items: items(), on: on, passive: random.chance(40))
         case 4: return .seen(items: items())
         case 5, 6: return .archive(items: items(), on: on)
         case 7: return random.chance(30) ? .delete(items: items()) : .seen(items: items())
         case 8, 9: return .mark(.read, upTo: position())
         case 10: return .mark(random.chance(50) ? .seen : .archive, upTo: position())
+        case 11...13 where !hub.device:
+            return .preference(
+                category: ["a", "b"].randomElement(using: &random)!,
+                channel: ["email", "push"].randomElement(using: &random)!, enabled: on)
+        case 14, 15:
+            guard let item = items().first else { return .seen(items: []) }
+            return .track(
+                item: item, event: Fact.events.sorted().randomElement(using: &random)!,
+                data: on ? Array("{\"n\":\(hub.head)}".utf8)[...] : nil)
         default:
             guard hub.device else { return .read(items: items(), on: on, passive: false) }
             let name = ["x", "y", "z"].randomElement(using: &random)!
@@ -61,6 +70,8 @@ private struct Life {
             let observed = random.chance(60) ? hub.head : position()
             let age = Int64.random(in: 0...200, using: &random)
             hub.other(operation(), observed: observed, age: age, author: author, uid: random.next())
+        case 8 where !hub.device && random.chance(25):
+            hub.setCatalogue(enabled: random.chance(50), required: random.chance(40))
         case 8 where !hub.items.isEmpty && random.chance(30):
             hub.append(.removed(items: items(), why: "retract"))
         case 8...12:

@@ -114,6 +114,7 @@ import Testing
         var replica = try folder.open(
             identity: hub.device ? .device(id: nil) : alice, clock: clock, seed: UInt64(seed))
         func happen(_ hub: inout TestHub) {
+            if random.chance(8), !hub.device { return hub.setCatalogue(enabled: random.chance(50)) }
             let target = hub.items.randomElement(using: &random)
             guard let target, random.chance(70) else {
                 hub.publish()
@@ -126,6 +127,8 @@ import Testing
                 .seen(items: [target]), .delete(items: [target]), .mark(.read, upTo: hub.head),
                 .mark(.archive, upTo: hub.head / 2),
                 .interest(name: "x\(Int.random(in: 0..<3, using: &random))", on: on),
+                .preference(category: "a", channel: on ? "email" : "push", enabled: random.chance(50)),
+                .track(item: target, event: on ? "opened" : "clicked", data: nil),
             ]
             hub.other(
                 operations.randomElement(using: &random)!, observed: observed,
@@ -138,6 +141,10 @@ import Testing
         for _ in 0..<10 { happen(&hub) }
         if random.chance(60), let item = hub.items.randomElement(using: &random) {
             try replica.enqueue(.read(items: [item], on: random.chance(50), passive: false))
+            try replica.enqueue(.track(item: item, event: "opened", data: nil))
+            if !hub.device {
+                try replica.enqueue(.preference(category: "a", channel: "email", enabled: random.chance(50)))
+            }
             if random.chance(50), let push = try replica.nextPush() {
                 for mutation in push.mutations { hub.process(mutation, by: try replica.replicaID()) }
             }

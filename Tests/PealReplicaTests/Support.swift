@@ -196,6 +196,14 @@ struct Reference {
         }
         let found = try replica.counts()
         if found != counts { return "counts are \(found), not \(counts)" }
+        let preferences = Preference.all(state.cells.mapValues(\.register.value), state.currentCatalogue)
+        if try replica.preferences() != preferences { return "preferences differ" }
+        if try replica.catalogue() != state.currentCatalogue { return "the catalogue differs" }
+        for id in hub.items {
+            let facts = try replica.facts(of: id).map { "\($0.event) \($0.data.map(Array.init) ?? [])" }
+            let wanted = (state.facts[id] ?? []).map { "\($0.event) \($0.data.map(Array.init) ?? [])" }
+            if facts.sorted() != wanted.sorted() { return "facts of \(state.item(id)!.position) differ" }
+        }
         if let names = state.interests(), try replica.interests() != names.sorted() { return "interests differ" }
         return nil
     }

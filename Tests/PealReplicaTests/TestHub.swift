@@ -56,6 +56,19 @@ struct TestHub {
         return id
     }
 
+    /// A next catalogue: one category with two channels.
+    mutating func setCatalogue(enabled: Bool = true, required: Bool = false) {
+        let channels = [
+            Catalogue.Channel(slug: "email", label: "E-mail", enabled: enabled, required: required),
+            Catalogue.Channel(slug: "push", label: "Push", enabled: !enabled),
+        ]
+        let version = (state.currentCatalogue?.version ?? 0) + 1
+        append(
+            .catalogue(
+                Catalogue(
+                    version: version, categories: [Catalogue.Category(slug: "a", label: "A", channels: channels)])))
+    }
+
     /// Processes a mutation of a replica, with the number check and the deduplication by uid.
     @discardableResult
     mutating func process(_ mutation: Mutation, by replica: ReplicaID) -> Outcome? {
@@ -123,12 +136,15 @@ struct TestHub {
         let rows = chosen.map { id in
             SnapshotRow(
                 id: id, publish: publishes[id]!.publish, time: publishes[id]!.time, body: state.bodies[id]!,
-                state: state.item(id)!)
+                state: state.item(id)!, facts: state.facts[id] ?? [])
         }
         return Page(
             id: id, at: at, chain: chains[Int(at)], rows: rows, after: rows.last?.state.position ?? 0,
             last: all.count <= limit,
-            rest: first ? Page.Rest(marks: state.marks, interests: state.interests().map { $0.sorted() }) : nil,
+            rest: first
+                ? Page.Rest(
+                    marks: state.marks, interests: state.interests().map { $0.sorted() }, preferences: state.cells,
+                    catalogue: state.currentCatalogue) : nil,
             sum: all.count <= limit ? state.sum : nil)
     }
 }

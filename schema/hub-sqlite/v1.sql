@@ -3,7 +3,7 @@
 
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    -- Every entry up to here is in `log`; later ones may not be yet (deferred index).
+    -- Every entry up to here is in `log`, and no inbox's row is behind it; later ones may not be yet (deferred index).
     indexed_seq INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO meta (id) VALUES (1);
@@ -21,7 +21,7 @@ CREATE TABLE project (
     created INTEGER NOT NULL
 ) STRICT;
 
--- One log. Small rows: a fan-out to many inboxes rewrites one of each.
+-- One log. A wide fan-out leaves head and chain for later: the entries above meta.indexed_seq know better.
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY,
     project INTEGER NOT NULL,
@@ -34,7 +34,9 @@ CREATE TABLE inbox (
     chain INTEGER NOT NULL DEFAULT 0,
     -- The additive sum of the state at head (docs/sync.md section 8); 0 for an inbox that holds nothing.
     sum INTEGER NOT NULL DEFAULT 0,
-    floor INTEGER NOT NULL DEFAULT 0
+    floor INTEGER NOT NULL DEFAULT 0,
+    -- The version of the project's catalogue that the log holds; 0 for none, and always for a device's.
+    catalogue INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 -- Names no column that an append moves: each append would maintain it.
 CREATE INDEX inbox_purge ON inbox (id) WHERE kind = 2;
@@ -50,8 +52,16 @@ CREATE TABLE entry (
     salt INTEGER NOT NULL,
     time INTEGER NOT NULL,
     chain INTEGER NOT NULL,
-    -- NULL once trimmed.
-    bytes BLOB
+    -- NULL once trimmed, and for one of a wide fan-out, whose bytes are those of its template with its own id.
+    bytes BLOB,
+    template INTEGER
+) STRICT;
+
+-- What the items of a wide fan-out share: the encoded entry, with an id of zeros.
+CREATE TABLE template (
+    -- The seq of the first entry that is made of it.
+    seq INTEGER PRIMARY KEY,
+    bytes BLOB NOT NULL
 ) STRICT;
 
 -- The way from (inbox, position) to the entry. Filled late for wide fan-outs (meta.indexed_seq).
@@ -82,6 +92,41 @@ CREATE TABLE state (
 CREATE INDEX state_unread ON state (inbox, read_since) WHERE read_value = 0;
 CREATE INDEX state_unarchived ON state (inbox, archived_since) WHERE archived_value = 0;
 
+-- What a user chose for a category and a channel: a register, the newest off, and the newest off of another author than that
+-- one's. Names are compared byte by byte.
+CREATE TABLE preference (
+    inbox INTEGER NOT NULL,
+    category TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    value INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    itime INTEGER NOT NULL,
+    author BLOB NOT NULL,
+    uid INTEGER NOT NULL,
+    off_since INTEGER, off_author BLOB, off_uid INTEGER,
+    other_since INTEGER, other_author BLOB, other_uid INTEGER,
+    PRIMARY KEY (inbox, category, channel)
+) STRICT, WITHOUT ROWID;
+
+-- What happened to an item on a device; of each kind the first.
+CREATE TABLE fact (
+    inbox INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    time INTEGER NOT NULL,
+    data BLOB,
+    PRIMARY KEY (inbox, position, event)
+) STRICT, WITHOUT ROWID;
+
+-- Every version of a project's catalogue, one JSON object each: a log may hold an older one than the newest.
+CREATE TABLE catalogue (
+    project INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (project, version)
+) STRICT, WITHOUT ROWID;
+
 -- live = 1: the frontier. live = 0: dominated ones, kept for the time at which they made an item read, seen or archived.
 CREATE TABLE mark (
     inbox INTEGER NOT NULL,
@@ -89,6 +134,7 @@ CREATE TABLE mark (
     version INTEGER NOT NULL,
     up_to INTEGER NOT NULL,
     itime INTEGER NOT NULL,
+    author BLOB NOT NULL,
     live INTEGER NOT NULL,
     PRIMARY KEY (inbox, kind, version)
 ) STRICT, WITHOUT ROWID;

@@ -105,6 +105,32 @@ CREATE TABLE interest (
     overlay INTEGER
 ) STRICT, WITHOUT ROWID;
 
+-- What the user chose for a category and a channel: base (`cell` has what later acts are judged against, one JSON object) and
+-- overlay; NULL where there is none of either. Names are compared byte by byte.
+CREATE TABLE preference (
+    category TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    value INTEGER,
+    cell TEXT,
+    overlay INTEGER,
+    PRIMARY KEY (category, channel)
+) STRICT, WITHOUT ROWID;
+
+-- The project's categories and channels, one JSON object; at most one row.
+CREATE TABLE catalogue (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    body TEXT NOT NULL
+) STRICT;
+
+-- What happened to an item, of each kind the first. Pending ones are in the outbox only.
+CREATE TABLE fact (
+    position INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    time INTEGER NOT NULL,
+    data TEXT,                              -- raw JSON
+    PRIMARY KEY (position, event)
+) STRICT, WITHOUT ROWID;
+
 -- Acts that are not settled, in the order in which they were made, and dead letters.
 CREATE TABLE outbox (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -194,6 +220,21 @@ CREATE TABLE stage_register (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE stage_mark (kind TEXT NOT NULL, up_to INTEGER NOT NULL, version INTEGER NOT NULL) STRICT;
 CREATE TABLE stage_interest (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE stage_preference (
+    category TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    value INTEGER NOT NULL,
+    cell TEXT NOT NULL,
+    PRIMARY KEY (category, channel)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE stage_catalogue (body TEXT NOT NULL) STRICT;
+CREATE TABLE stage_fact (
+    position INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    time INTEGER NOT NULL,
+    data TEXT,
+    PRIMARY KEY (position, event)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE stage_log (position INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 
 -- Entries that this version cannot fold: of an unknown kind (reason NULL), or not decodable.

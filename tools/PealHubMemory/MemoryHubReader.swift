@@ -44,7 +44,7 @@ final class MemoryHubReader: HubReader {
             }
             guard let entry = row.bytes else { throw HubStoreError(.corrupt, "the log has a gap") }
             guard entries.isEmpty || (entries.count < maxCount && bytes + entry.count <= maxBytes) else { break }
-            entries.append(LogEntry(position: next, chain: row.chain, bytes: entry))
+            entries.append(LogEntry(position: next, chain: row.chain, content: EntryBytes(entry)))
             bytes += entry.count
             next += 1
         }
@@ -77,13 +77,14 @@ final class MemoryHubReader: HubReader {
         var bytes = 0
         page.last = walk(inbox, below: below ?? .max) { row, item in
             let body = inbox.state.bodies[row.item] ?? []
-            let size = body.count + Self.rowOverhead
+            let facts = (inbox.state.facts[row.item] ?? []).sorted { $0.event < $1.event }
+            let size = facts.reduce(body.count + Self.rowOverhead) { $0 + 80 + ($1.data?.count ?? 0) }
             guard page.rows.isEmpty || (page.rows.count < maxRows && bytes + size <= maxBytes) else { return false }
             bytes += size
             page.rows.append(
                 SnapshotRow(
                     id: row.item, publish: state.publishes[Int(row.publish) - 1].value.name, time: row.time, body: body,
-                    state: item))
+                    state: item, facts: facts))
             page.after = item.position
             return true
         }
@@ -94,9 +95,26 @@ final class MemoryHubReader: HubReader {
         if below == nil {
             page.rest = Page.Rest(
                 marks: inbox.state.marks,
-                interests: inbox.state.interests().map { Array($0.sorted().prefix(Limits.interestsPerDevice + 1)) })
+                interests: inbox.state.interests().map { Array($0.sorted().prefix(Limits.interestsPerDevice + 1)) },
+                preferences: inbox.state.cells, catalogue: inbox.state.currentCatalogue)
         }
         return page
+    }
+
+    func catalogue(of project: ProjectKey) throws(HubStoreError) -> Catalogue? {
+        state.projects.first { $0.project.key == project }?.catalogue
+    }
+
+    func preferences(of inbox: InboxKey) throws(HubStoreError) -> [Preference] {
+        let state = state
+        let inbox = try state.box(inbox).value
+        return Preference.all(
+            inbox.state.cells.mapValues(\.register.value),
+            inbox.kind == .user ? state.projects[Int(inbox.project.row) - 1].catalogue : nil)
+    }
+
+    func facts(of item: ItemID, in inbox: InboxKey) throws(HubStoreError) -> [Fact] {
+        (try state.box(inbox).value.state.facts[item] ?? []).sorted { $0.event < $1.event }
     }
 
     func list(_ query: ListQuery, of inbox: InboxKey) throws(HubStoreError) -> ListPage {

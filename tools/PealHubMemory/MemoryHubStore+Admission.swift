@@ -53,6 +53,7 @@ extension MemoryHubStore {
     private func open(
         _ hello: Hello, mode: Admission.Mode, in key: InboxKey, known: Int?, now: Milliseconds
     ) -> Admitted {
+        let catalogue = bringCatalogue(to: key, now: now)
         let row = known ?? createReplica(hello.replica, in: key, now: now)
         var replica = replica(row)
         let replaced = replica.session
@@ -73,7 +74,8 @@ extension MemoryHubStore {
             lastUID: replica.lastUID, settled: settled(hello.outbox, of: replica), attempt: hello.attempt, nonce: nonce,
             secret: secret, time: now)
         return Admitted(
-            inbox: key, replica: ReplicaKey(row: Int64(row)), welcome: welcome, sum: inbox.sum, replaced: replaced)
+            inbox: key, replica: ReplicaKey(row: Int64(row)), welcome: welcome, sum: inbox.sum, replaced: replaced,
+            appended: catalogue)
     }
 
     private func settled(_ outbox: ClosedRange<Int64>, of replica: ReplicaRow) -> [Settled] {

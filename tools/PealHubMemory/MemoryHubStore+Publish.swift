@@ -35,7 +35,8 @@ extension MemoryHubStore {
         state.publishes.append(Box(row))
         state.publishByName[request.name] = state.publishes.count
         guard !isWide else { return PublishResult(appended: [], matched: sorted.count, isWide: true) }
-        let appended = append(template, name: request.name, body: body, publish: state.publishes.count, to: sorted)
+        let appended = append(
+            template, name: request.name, body: body, publish: state.publishes.count, to: sorted, now: now)
         return PublishResult(appended: appended, matched: sorted.count)
     }
 
@@ -45,13 +46,13 @@ extension MemoryHubStore {
     }
 
     private func append(
-        _ template: ItemTemplate, name: String, body: [UInt8], publish: Int, to targets: [InboxKey]
+        _ template: ItemTemplate, name: String, body: [UInt8], publish: Int, to targets: [InboxKey], now: Milliseconds
     ) -> [Appended] {
         var salts = SplitMix(state: random())
         return targets.map { inbox in
-            let id = ItemID(time: template.time, counter: UInt64(nextSeq), random: salts.next())
-            let entry = Entry(time: template.time, kind: .item(id: id, publish: name, body: body[...]))
-            return append(entry, bytes: template.entry(id), publish: Int64(publish), to: inbox)
+            let id = ItemID(time: now, counter: UInt64(nextSeq), random: salts.next())
+            let entry = Entry(time: now, kind: .item(id: id, publish: name, body: body[...]))
+            return append(entry, bytes: template.entry(id).array, publish: Int64(publish), to: inbox)
         }
     }
 
@@ -64,12 +65,14 @@ extension MemoryHubStore {
         let body = row.pending ?? []
         let appended = append(
             ItemTemplate(time: now, publish: row.name, body: body), name: row.name, body: body, publish: index + 1,
-            to: chunk.filter { !state[$0].kind.isDeleted })
+            to: chunk.filter { !state[$0].kind.isDeleted }, now: now)
         if !appended.isEmpty {
             state.publishes[index].value.firstSeq = row.firstSeq == 0 ? firstSeq : row.firstSeq
             state.publishes[index].value.lastSeq = nextSeq - 1
         }
-        if planted(.fanOutTwice), chunk.count == limit { state.publishes[index].value.targets = row.targets.dropFirst() } else {
+        if planted(.fanOutTwice), chunk.count == limit {
+            state.publishes[index].value.targets = row.targets.dropFirst()
+        } else {
             state.publishes[index].value.targets.removeFirst(chunk.count)
         }
         if chunk.count < limit || planted(.fanOutForgets) { state.publishes[index].value.pending = nil }

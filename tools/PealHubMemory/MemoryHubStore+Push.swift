@@ -23,11 +23,19 @@ extension MemoryHubStore {
                 result.stop = .gap(expected: lastN + 1)
                 return result
             }
+            if let catalogue = bringCatalogue(for: mutation.operation, in: state.replicas[row].inbox, now: now) {
+                result.appended.append(catalogue)
+            }
             guard let appended = try process(mutation, row: row, now: now) else {
                 result.stop = .failed(n: mutation.n)
                 return result
             }
             result.appended.append(appended)
+            if state[state.replicas[row].inbox].kind.isDeleted {
+                result.settled.append(Settled(n: mutation.n, uid: mutation.uid, outcome: .applied))
+                result.stop = .ended
+                return result
+            }
         }
         return result
     }
@@ -59,7 +67,7 @@ extension MemoryHubStore {
             guard state.replicas[row].failures >= HubStoreLimits.poisonFrom, !planted(.poisonBlocks) else { return nil }
             act = .poison(mutation, by: author, now: now)
         }
-        let appended = append(act, to: inbox, now: now)
+        let appended = try append(act, to: inbox, now: now)
         state.replicas[row].lastN = mutation.n
         state.replicas[row].lastUID = mutation.uid
         state.replicas[row].failures = 0

@@ -123,10 +123,11 @@ package final class MemoryHubStore: HubStore {
     }
 
     /// Appends a decided act, applies its effect, and remembers it for dedupe.
-    func append(_ act: Act, to inbox: InboxKey, now: Milliseconds) -> Appended {
+    func append(_ act: Act, to inbox: InboxKey, now: Milliseconds) throws(HubStoreError) -> Appended {
         let entry = Entry(time: now, kind: .act(act))
         index(act.effect, of: inbox)
         let appended = append(entry, bytes: entry.bytes, to: inbox)
+        try applyDevice(act.effect, in: inbox, now: now)
         remember(act, in: inbox, now: now)
         return appended
     }
@@ -145,6 +146,8 @@ package final class MemoryHubStore: HubStore {
             let wanted = Set(names)
             for name in current where !wanted.contains(name) { setInterest(name, of: inbox, on: false) }
             for name in wanted where !current.contains(name) { setInterest(name, of: inbox, on: true) }
+        case .end:
+            for name in state[inbox].state.interests() ?? [] { setInterest(name, of: inbox, on: false) }
         default: break
         }
     }
@@ -167,10 +170,12 @@ package final class MemoryHubStore: HubStore {
         guard try !state.box(inbox).value.kind.isDeleted else {
             throw HubStoreError(.notFound, "the inbox was deleted")
         }
+        let catalogue = bringCatalogue(for: operation, in: inbox, now: now)
         if let known = state[inbox].known(uid) {
-            if known.author == .api { return ActResult(outcome: known.outcome) }
+            if known.author == .api { return ActResult(outcome: known.outcome, catalogue: catalogue) }
             let duplicate = Act(author: .api, n: nil, uid: uid, itime: now, outcome: .duplicate)
-            return ActResult(outcome: .duplicate, appended: append(duplicate, to: inbox, now: now))
+            return ActResult(
+                outcome: .duplicate, appended: try append(duplicate, to: inbox, now: now), catalogue: catalogue)
         }
         let mutation = Mutation(
             n: 0, uid: uid, observed: observed ?? state[inbox].head, observedTime: 0, moment: .age(0),
@@ -178,13 +183,12 @@ package final class MemoryHubStore: HubStore {
         let act = resolve(mutation, by: .api, in: inbox, now: now)
         guard act.effect != .none else {
             remember(act, in: inbox, now: now)
-            return ActResult(outcome: act.outcome, results: act.results)
+            return ActResult(outcome: act.outcome, results: act.results, catalogue: catalogue)
         }
-        return ActResult(outcome: act.outcome, results: act.results, appended: append(act, to: inbox, now: now))
+        return ActResult(
+            outcome: act.outcome, results: act.results, appended: try append(act, to: inbox, now: now),
+            catalogue: catalogue)
     }
 
     /// Decides a new mutation. No reference to the inbox outlives the call, or the append would copy all of it.
-    func resolve(_ mutation: Mutation, by author: Author, in inbox: InboxKey, now: Milliseconds) -> Act {
-        Resolver.resolve(mutation, by: author, in: state.inboxes[Int(inbox.row) - 1], now: now)
-    }
 }

@@ -174,30 +174,34 @@ struct MemoryInbox: Sendable {
         switch entry.kind {
         case .item(let id, _, _): item = id
         case .act(let act): note(act)
-        case .removed, .unknown: break
+        case .removed, .catalogue, .unknown: break
         }
         let before = state.marks
         state.fold(entry)
         if case .item(let id, _, _) = entry.kind { sum &+= InboxSum.item(id, at: head) } else { sum = state.sum }
         if case .act(let act) = entry.kind, case .mark(let kind, let upTo, _) = act.effect {
-            noteMark(kind, Mark(upTo: upTo, version: head), before, itime: act.itime)
+            noteMark(kind, Mark(upTo: upTo, version: head, author: act.author), before, itime: act.itime)
         }
         self.chain = chain
         log.append(LogRow(chain: chain, time: entry.time, publish: publish, item: item, bytes: bytes))
         trimDeleted(entry)
-        return Appended(inbox: key, position: head, chain: chain, sum: sum, bytes: bytes, time: entry.time)
+        return Appended(
+            inbox: key, position: head, chain: chain, sum: sum, content: EntryBytes(bytes), time: entry.time)
     }
 
     /// Notes when what an act makes true becomes true; before the fold. What is true already keeps its time.
     private mutating func note(_ act: Act) {
         switch act.effect {
-        case .read(let ids, let on, _, let unseen):
+        case .read(let ids, let on, _, let unseen, let alsoSeen):
             let unseen = Set(unseen)
             for id in ids {
                 guard let item = state.items[id] else { continue }
                 let before = readAt(item, id)
                 if on || !unseen.contains(id) { noteSeen(item, id, act.itime) }
                 times[id, default: Times()].read = on ? before ?? act.itime : nil
+            }
+            for id in alsoSeen {
+                if let item = state.items[id] { noteSeen(item, id, act.itime) }
             }
         case .seen(let ids):
             for id in ids {
@@ -254,6 +258,11 @@ extension Box: InboxView where Value == MemoryInbox {
         value.state.opposed(to: kind, upTo: upTo, since: observed)
     }
     func interests() -> Set<String>? { value.state.interests() }
+    var isDevice: Bool { value.state.isDevice }
+    func cell(_ key: PreferenceKey) -> PreferenceCell? { value.state.cell(key) }
+    func cellCount() -> Int { value.state.cellCount() }
+    func catalogue() -> Catalogue? { value.state.catalogue() }
+    func hasFact(_ event: String, of item: ItemID) -> Bool { value.state.hasFact(event, of: item) }
 }
 
 extension Author {

@@ -18,6 +18,7 @@ struct TokenName: Hashable, Sendable {
 struct ProjectRow: Sendable {
     var project: Project
     var seed: [UInt8]
+    var catalogue: Catalogue?
 }
 
 /// A replica, as the hub knows it (docs/sync.md section 7).

@@ -24,6 +24,7 @@ extension Ghost {
         case .archive(let ids, let on):
             for id in ids { judge(act, person, id, on, false, .archive, inbox.archives[id], before, key) }
         case .mark(let kind, _): judge(mark: act, person, kind, inbox, before, key)
+        case .preference: judge(preference: act, person, inbox, key)
         case .delete(let ids), .seen(let ids):
             if ids.contains(where: { before.item($0).map { !$0.deleted } ?? false }), act.outcome.code == .gone {
                 world.fail("act \(Hex64.text(act.uid)) is gone although its item is there")
@@ -38,7 +39,7 @@ extension Ghost {
     ) {
         var written = false
         switch act.effect {
-        case .read(let items, _, _, _), .archive(let items, _): written = items.contains(id)
+        case .read(let items, _, _, _, _), .archive(let items, _): written = items.contains(id)
         default: break
         }
         guard let item = before.item(id), !item.deleted else {
@@ -128,6 +129,15 @@ extension Ghost {
                     "a mark at \(before.head + 1) overrode item \(item.position), a choice that its person had not seen"
                 )
             }
+        }
+    }
+
+    /// An opt-out is never undone by an author that had not seen it (invariant 6); API acts without a position are excepted.
+    private func judge(preference act: Act, _ person: Person, _ inbox: Inbox, _ key: Int64) {
+        guard case .preference(let cell, true) = act.effect, person.device != nil else { return }
+        for off in inbox.offs[cell] ?? []
+        where hadSeen(person, off.since, key) == false && isForeign(person, off, act.author, key) {
+            world.fail("act \(Hex64.text(act.uid)) undid the opt-out of position \(off.since), which it had not seen")
         }
     }
 

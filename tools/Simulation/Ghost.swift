@@ -45,6 +45,8 @@ final class Ghost {
         var publishes: Set<String> = []
         var reads: [ItemID: Choice] = [:]
         var archives: [ItemID: Choice] = [:]
+        /// Every opt-out of each cell.
+        var offs: [PreferenceKey: [Choice]] = [:]
     }
 
     unowned let world: World
@@ -203,7 +205,7 @@ final class Ghost {
 
     private func note(_ act: Act, _ position: Position, _ inbox: inout Inbox) {
         switch act.effect {
-        case .read(let ids, let on, let passive, _):
+        case .read(let ids, let on, let passive, _, _):
             for id in ids {
                 inbox.reads[id] = Choice(
                     value: on, passive: passive, since: position, author: act.author, uid: act.uid)
@@ -213,6 +215,9 @@ final class Ghost {
                 inbox.archives[id] = Choice(
                     value: on, passive: false, since: position, author: act.author, uid: act.uid)
             }
+        case .preference(let key, false):
+            inbox.offs[key, default: []].append(
+                Choice(value: false, passive: false, since: position, author: act.author, uid: act.uid))
         default: break
         }
     }
@@ -223,6 +228,7 @@ final class Ghost {
         case .act(let act):
             "act \(act.author.description.prefix(8)) n \(act.n ?? 0) uid \(Hex64.text(act.uid)) \(act.outcome.code.rawValue) \(act.effect)"
         case .removed(let items, let why): "\(why) \(items)"
+        case .catalogue(let catalogue): "catalogue \(catalogue.version)"
         case .unknown(let word): word
         }
     }

@@ -15,6 +15,9 @@ struct MemoryBase: Equatable {
     let isDevice: Bool
     var items: [ItemID: Row] = [:]
     var marks = Marks()
+    var cells: [PreferenceKey: PreferenceCell] = [:]
+    var catalogue: Catalogue?
+    var facts: [ItemID: [Fact]] = [:]
     var interests: Set<String>?
     /// The position whose entries of interests are in.
     var interestsVersion: Position = 0
@@ -30,8 +33,9 @@ struct MemoryBase: Equatable {
             guard items[id] == nil else { return }
             items[id] = Row(
                 state: ItemState(position: position), version: position, publish: publish, time: entry.time, body: body)
-        case .removed(let ids, _): for id in ids { items[id] = nil }
-        case .act(let act): fold(act, at: position)
+        case .removed(let ids, _): remove(ids)
+        case .act(let act): fold(act, at: position, time: entry.time)
+        case .catalogue(let new): if new.version > catalogue?.version ?? 0 { catalogue = new }
         case .unknown: break
         }
     }
@@ -44,7 +48,14 @@ struct MemoryBase: Equatable {
         }
     }
 
-    mutating func fold(_ act: Act, at position: Position) {
+    private mutating func remove(_ ids: [ItemID]) {
+        for id in ids {
+            items[id] = nil
+            facts[id] = nil
+        }
+    }
+
+    mutating func fold(_ act: Act, at position: Position, time: Milliseconds) {
         func register(_ on: Bool, passive: Bool = false) -> Register {
             Register(
                 value: on, passive: passive, since: position, rank: position, itime: act.itime, author: act.author,
@@ -52,17 +63,18 @@ struct MemoryBase: Equatable {
         }
         switch act.effect {
         case .none: break
-        case .read(let ids, let on, let passive, let unseen):
+        case .read(let ids, let on, let passive, let unseen, let alsoSeen):
             let unseen = Set(unseen)
             change(ids, at: position) { state, id in
                 state.read = register(on, passive: passive)
                 if on || !unseen.contains(id) { state.seen = true }
             }
+            change(alsoSeen, at: position) { state, _ in state.seen = true }
         case .seen(let ids): change(ids, at: position) { state, _ in state.seen = true }
         case .archive(let ids, let on): change(ids, at: position) { state, _ in state.archived = register(on) }
-        case .delete(let ids): for id in ids { items[id] = nil }
+        case .delete(let ids): remove(ids)
         case .mark(let kind, let upTo, let except):
-            marks.add(kind, Mark(upTo: upTo, version: position))
+            marks.add(kind, Mark(upTo: upTo, version: position, author: act.author))
             change(except, at: position) { state, _ in
                 if kind == .read { state.read?.rank = position }
                 if kind == .archive { state.archived?.rank = position }
@@ -73,8 +85,17 @@ struct MemoryBase: Equatable {
         case .interests(let names):
             guard position > interestsVersion else { return }
             interests = Set(names)
+        case .preference(let key, let enabled):
+            if cells[key]?.fold(register(enabled)) == nil { cells[key] = PreferenceCell(register(enabled)) }
+        case .fact(let id, let event, let data):
+            guard items[id] != nil, !hasFact(event, of: id) else { break }
+            facts[id, default: []].append(Fact(event: event, time: time, data: data))
+        case .token, .user: break
+        case .end: interests = []
         }
     }
+
+    func hasFact(_ event: String, of item: ItemID) -> Bool { facts[item]?.contains { $0.event == event } ?? false }
 
     var newestTime: Milliseconds { items.values.max { $0.state.position < $1.state.position }?.time ?? 0 }
 
@@ -116,6 +137,8 @@ struct MemoryStage {
         if let rest = page.rest {
             base.marks = rest.marks
             if let names = rest.interests { base.interests = Set(names) }
+            base.cells = rest.preferences
+            base.catalogue = rest.catalogue
         }
         base.interestsVersion = page.at
     }
@@ -130,6 +153,7 @@ struct MemoryStage {
         for row in page.rows {
             base.items[row.id] = MemoryBase.Row(
                 state: row.state, version: page.at, publish: row.publish, time: row.time, body: row.body)
+            base.facts[row.id] = row.facts.isEmpty ? nil : row.facts
         }
         if page.at >= newestAt {
             newestAt = page.at
@@ -163,10 +187,15 @@ struct ShownInbox: InboxView {
         }.sorted { $0.id < $1.id }
     }
     func interests() -> Set<String>? { base.interests }
+    var isDevice: Bool { base.isDevice }
+    func cell(_ key: PreferenceKey) -> PreferenceCell? { base.cells[key] }
+    func cellCount() -> Int { base.cells.count }
+    func catalogue() -> Catalogue? { base.catalogue }
+    func hasFact(_ event: String, of item: ItemID) -> Bool { base.hasFact(event, of: item) }
 
     mutating func fold(_ act: Act, now: Milliseconds) {
         head += 1
-        base.fold(act, at: head)
+        base.fold(act, at: head, time: now)
     }
 
     /// The ids of the items that are shown, oldest first.

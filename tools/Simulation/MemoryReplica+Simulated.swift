@@ -43,8 +43,20 @@ extension MemoryReplica {
         if theirs.count != state.base.items.count {
             return "\(state.base.items.count) items are here, \(theirs.count) in the log"
         }
-        if state.base.marks != other.marks { return "marks are \(state.base.marks), the log says \(other.marks)" }
+        for kind in MarkKind.allCases {
+            // Whose act a mark was is the hub's to know: no snapshot carries it.
+            let mine = state.base.marks[kind].marks.map { Mark(upTo: $0.upTo, version: $0.version) }
+            let logged = other.marks[kind].marks.map { Mark(upTo: $0.upTo, version: $0.version) }
+            if mine != logged { return "marks of \(kind) are \(mine), the log says \(logged)" }
+        }
         if state.base.interests != other.interests() { return "interests differ" }
+        if state.base.cells != other.cells { return "preferences are \(state.base.cells), the log says \(other.cells)" }
+        if state.base.catalogue != other.currentCatalogue { return "the catalogue differs" }
+        for id in theirs.keys {
+            let mine = (state.base.facts[id] ?? []).map { "\($0.event) \($0.time)" }.sorted()
+            let logged = (other.facts[id] ?? []).map { "\($0.event) \($0.time)" }.sorted()
+            if mine != logged { return "facts of \(id) are \(mine), the log says \(logged)" }
+        }
         return nil
     }
 }

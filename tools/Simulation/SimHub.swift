@@ -108,7 +108,9 @@ final class SimHub {
             if case .admitted(let admitted) = result, admitted.welcome.mode != .forked {
                 newest[admitted.replica.row] = admitted.welcome.session
             }
-            return (result, [])
+            var appended: [Appended] = []
+            if case .admitted(let admitted) = result, let entry = admitted.appended { appended = [entry] }
+            return (result, appended)
         } _: { [self] (result: Result<AdmissionResult, HubStoreError>) in
             guard link.isHubOpen else { return }
             switch result {

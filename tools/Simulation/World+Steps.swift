@@ -121,6 +121,14 @@ extension World {
         }
         let item = pick(sight.items.suffix(4), bits >> 8)
         let other = pick(sight.items, bits >> 12)
+        if bits % 9 == 0, case .user = identity {
+            let category = bits & 0x1000 == 0 ? "news" : "bills"
+            let channel = ["email", "push", "in_app"][Int(bits >> 14) % 3]
+            return .preference(category: category, channel: channel, enabled: bits & 0x2000 == 0)
+        }
+        if bits % 31 == 0 {
+            return item.map { .track(item: $0, event: bits & 0x1000 == 0 ? "opened" : "clicked", data: nil) }
+        }
         switch bits % 16 {
         case 0, 1, 2, 3:
             guard let item else { return nil }
@@ -188,6 +196,7 @@ extension World {
     // MARK: Publishers
 
     private func publish(_ step: Step) {
+        if step.b % 40 == 0 { return setCatalogue(step) }
         publishCount += 1
         let name = "publish-\(publishCount)"
         let body = ItemBody(title: "Item \(publishCount)", sent: hubNow)
@@ -208,6 +217,20 @@ extension World {
         }
     }
 
+    private func setCatalogue(_ step: Step) {
+        let channels = ["email", "push", "in_app"].prefix(Int(step.a >> 2) % 4).map {
+            Catalogue.Channel(slug: $0, label: $0, enabled: true, required: $0 == "in_app")
+        }
+        let categories = [Catalogue.Category(slug: "news", label: "News", channels: channels)]
+        let time = hubNow
+        let project = project.key
+        hub.enqueue { (store) throws(HubStoreError) in
+            _ = try store.setCatalogue(categories, in: project, now: time)
+            return (true, [])
+        } _: { (_: Result<Bool, HubStoreError>) in
+        }
+    }
+
     private func apiAct(_ step: Step) {
         guard let inbox = ghost.someInbox(step.a), let item = ghost.someItem(inbox, step.b) else { return }
         let operation: Operation =
@@ -224,7 +247,7 @@ extension World {
         note("api \(operation) uid \(Hex64.text(uid))")
         hub.enqueue { (store) throws(HubStoreError) in
             let result = try store.act(operation, uid: uid, observed: nil, in: InboxKey(row: inbox), now: time)
-            return (true, result.appended.map { [$0] } ?? [])
+            return (true, [result.catalogue, result.appended].compactMap(\.self))
         } _: { (_: Result<Bool, HubStoreError>) in
         }
     }

@@ -25,15 +25,23 @@ enum FanoutBench {
         guard child.line() == "ready" else { throw Failure("the client did not get ready") }
         var cost = Samples()
         var wall = Samples()
+        var frames = Samples()
+        var threads: [String: Samples] = [:]
         // One round more, which warms caches and is not counted.
         for round in 0...rounds {
             let cpu = processCPU()
+            let byThread = threadCPU()
             let begin = Date()
             try child.send("publish \(publishes)")
             let answer = child.line()
             guard answer.hasPrefix("done ") else { throw Failure("the client said '\(answer)'") }
-            let deliveries = Double(answer.dropFirst(5)) ?? 1
+            let counts = answer.split(separator: " ").compactMap { Double($0) }
+            let deliveries = counts[0]
             if round > 0 {
+                for (name, time) in threadCPU() {
+                    threads[name, default: Samples()].values.append((time - (byThread[name] ?? 0)) / deliveries)
+                }
+                frames.values.append(counts[1] / deliveries)
                 cost.values.append((processCPU() - cpu) / deliveries)
                 wall.values.append(deliveries / -begin.timeIntervalSinceNow)
             }
@@ -46,6 +54,9 @@ enum FanoutBench {
         print(
             "\(name), \(publishes) publishes at once: server CPU \(cost.text) µs a delivery; \(Int(wall.percentile(0.5))) deliveries/s"
         )
+        let parts = threads.map { (name: $0.key, cost: $0.value.percentile(0.5)) }.filter { $0.cost >= 0.05 }
+        let shares = parts.sorted { $0.cost > $1.cost }.map { String(format: "%@ %.2f", $0.name, $0.cost) }
+        print("    by thread: \(shares.joined(separator: ", ")); \(frames.text) frames a delivery")
     }
 
     /// Process memory per idle session.

@@ -79,13 +79,18 @@ enum FanoutClient {
 
     final class Shared: Sendable {
         let key: String
-        private let counts = Mutex((ready: 0, delivered: 0))
+        private let counts = Mutex((ready: 0, delivered: 0, frames: 0))
 
         init(key: String) { self.key = key }
 
         func ready() { counts.withLock { $0.ready += 1 } }
-        func delivered(_ count: Int) { counts.withLock { $0.delivered += count } }
-        var all: (ready: Int, delivered: Int) { counts.withLock { $0 } }
+        func delivered(_ count: Int) {
+            counts.withLock {
+                $0.delivered += count
+                $0.frames += 1
+            }
+        }
+        var all: (ready: Int, delivered: Int, frames: Int) { counts.withLock { $0 } }
     }
 
     static func run(_ words: [String]) async throws {
@@ -110,6 +115,7 @@ enum FanoutClient {
         while let line = readLine() {
             let publishes = Int(line.split(separator: " ")[1])!
             expected += publishes * count
+            let frames = shared.all.frames
             let target = mode == "device" ? "interests" : "users"
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<publishes {
@@ -126,7 +132,7 @@ enum FanoutClient {
             let all = sessions
             service.post { for session in all { session.acknowledge() } }
             try await Task.sleep(for: .milliseconds(100))
-            print("done \(publishes * count)")
+            print("done \(publishes * count) \(shared.all.frames - frames)")
         }
         service.stop()
     }

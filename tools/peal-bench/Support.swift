@@ -22,6 +22,20 @@ func processCPU() -> Double {
     return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
 }
 
+/// CPU time of this process by the names of its threads, in microseconds (Linux).
+func threadCPU() -> [String: Double] {
+    var times: [String: Double] = [:]
+    let tasks = "/proc/self/task"
+    for task in (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? [] {
+        guard let name = try? String(contentsOfFile: "\(tasks)/\(task)/comm", encoding: .utf8),
+            let schedule = try? String(contentsOfFile: "\(tasks)/\(task)/schedstat", encoding: .utf8),
+            let nanoseconds = schedule.split(separator: " ").first.flatMap({ Double($0) })
+        else { continue }
+        times[name.trimmingCharacters(in: .whitespacesAndNewlines), default: 0] += nanoseconds / 1e3
+    }
+    return times
+}
+
 /// Resident bytes of this process.
 func residentBytes() -> Double {
     let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""

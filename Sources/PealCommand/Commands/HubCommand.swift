@@ -24,10 +24,13 @@ enum HubCommand {
             Option(
                 name: "require-hmac", value: nil,
                 help: "the project that the first start makes wants users to prove themselves"),
+            Option(
+                name: "catalogue", value: "FILE",
+                help: "categories and channels of the project (JSON), taken where they differ from what it has"),
             Option(name: "insecure", value: nil, help: "listen without TLS on an address that others can reach"),
             Option(name: "json", value: nil, help: "JSON, one object a line"),
         ],
-        examples: ["peal hub --directory ./hub"], run: run)
+        examples: ["peal hub --directory ./hub", "peal hub --catalogue catalogue.json"], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
         let directory = arguments.value("directory") ?? "hub"
@@ -45,6 +48,12 @@ enum HubCommand {
         configuration.certificatePath = arguments.value("tls-cert")
         configuration.keyPath = arguments.value("tls-key")
         configuration.requiresHMAC = arguments.has("require-hmac")
+        if let path = arguments.value("catalogue") {
+            guard let bytes = FileManager.default.contents(atPath: path) else {
+                throw CommandError(code: .badFile, message: "The catalogue \(path) cannot be read.")
+            }
+            configuration.catalogue = Array(bytes)
+        }
         configuration.log = { Output.note("peal hub: \($0)") }
         try check(configuration, arguments)
         // Before anybody is told that the hub is there, so that a stop that follows at once is a clean one.

@@ -5,6 +5,8 @@ import PealModel
 extension Hub {
     /// Milliseconds between looks for what has expired or grown old.
     static let tidyPeriod: Milliseconds = 30_000
+    /// Logs that get a new catalogue in one transaction: at 16 KiB each it stays under 2 MiB.
+    static let cataloguesPerCommit = 100
 
     /// Goes on with wide publishes, a chunk a transaction.
     func fanOut() {
@@ -78,5 +80,23 @@ extension Hub {
     private func stopTidying(_ error: HubStoreError) {
         tidying = false
         log("expiry and upkeep failed: \(error)")
+    }
+
+    /// Gives the logs that somebody is connected to the newest catalogue, some a transaction; the others get it with a hello.
+    func bringCatalogue() {
+        let keys = inboxes.keys.sorted()
+        let now = clock()
+        for start in stride(from: 0, to: keys.count, by: Self.cataloguesPerCommit) {
+            let some = Array(keys[start..<min(start + Self.cataloguesPerCommit, keys.count)])
+            committer?.submit(
+                weight: some.count,
+                { (store) throws(HubStoreError) in
+                    Committed(value: (), appended: try store.bringCatalogue(to: some, now: now))
+                },
+                completion: { result in
+                    guard case .failure(let error) = result else { return }
+                    self.assumeIsolated { $0.log("a catalogue was not given to connected inboxes: \(error)") }
+                })
+        }
     }
 }

@@ -24,8 +24,13 @@ actor Hub {
     private var logReader: LogReader?
     private var connections: [ConnectionID: HubConnection] = [:]
     private var sessions: [UInt64: ConnectionID] = [:]
-    private var inboxes: [InboxKey: LiveInbox] = [:]
+    var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
+    /// Inboxes that have grown and whose sessions are not told yet.
+    var moved: [LiveInbox] = []
+    /// A timer is set after which they are.
+    var isWaiting = false
+    var pace = FanoutPace()
     /// A chunk of a wide publish is being appended.
     var fanningOut = false
     /// What is due from time to time is being done.
@@ -99,14 +104,15 @@ actor Hub {
     private func leave(_ connection: HubConnection) {
         if let joined = connection.joined, sessions[joined] == connection.id { sessions[joined] = nil }
         guard let inbox = connection.inbox else { return }
-        inboxes[inbox]?.connections.remove(connection.id)
-        if inboxes[inbox]?.connections.isEmpty == true { inboxes[inbox] = nil }
+        connection.live?.connections[connection.id] = nil
+        if connection.live?.connections.isEmpty == true { inboxes[inbox] = nil }
         connection.inbox = nil
+        connection.live = nil
     }
 
     // MARK: Session actions
 
-    private func perform(_ actions: [HubSession.Action], _ connection: HubConnection) {
+    func perform(_ actions: [HubSession.Action], _ connection: HubConnection) {
         for action in actions {
             switch action {
             case .write: server?.requestWrite(connection.id)
@@ -128,7 +134,9 @@ actor Hub {
         let now = clock()
         committer?.submit(
             { (store) throws(HubStoreError) in
-                Committed(value: try Admitter.admit(hello, store: store, now: now))
+                let answer = try Admitter.admit(hello, store: store, now: now)
+                guard case .admitted(let admitted) = answer else { return Committed(value: answer) }
+                return Committed(value: answer, appended: [admitted.appended].compactMap { $0 })
             },
             completion: { result in
                 self.assumeIsolated { hub in
@@ -165,8 +173,10 @@ actor Hub {
         connection.joined = admitted.welcome.session
         connection.resumes = admitted.welcome.mode == .resume
         sessions[admitted.welcome.session] = connection.id
-        inboxes[admitted.inbox, default: LiveInbox(head: admitted.welcome.head, sum: admitted.sum)].connections.insert(
-            connection.id)
+        let live = inboxes[admitted.inbox] ?? LiveInbox(head: admitted.welcome.head, sum: admitted.sum)
+        inboxes[admitted.inbox] = live
+        live.connections[connection.id] = connection
+        connection.live = live
     }
 
     private func firstFrame(_ connection: HubConnection) {
@@ -200,6 +210,7 @@ actor Hub {
     private func pushed(_ result: Result<PushResult, HubStoreError>, _ connection: HubConnection) {
         if case .failure(let error) = result { log("a push was not taken: \(error)") }
         perform(connection.session.answered(result), connection)
+        if case .success(let pushed) = result, pushed.stop == .ended, let inbox = connection.inbox { revoke([inbox]) }
     }
 
     private func loadPage(_ request: SnapshotRequest, _ connection: HubConnection) {
@@ -224,28 +235,6 @@ actor Hub {
         }
     }
 
-    // MARK: After a commit
-
-    /// What a durable transaction appended, after the answers to its requests were given.
-    func committed(_ appended: [Appended]) {
-        var moved: [InboxKey] = []
-        for entry in appended {
-            guard let index = inboxes.index(forKey: entry.inbox) else { continue }
-            if moved.last != entry.inbox { moved.append(entry.inbox) }
-            inboxes.values[index].head = entry.position
-            inboxes.values[index].sum = entry.sum
-            inboxes.values[index].ring.append(
-                LogEntry(position: entry.position, chain: entry.chain, sum: entry.sum, bytes: entry.bytes))
-        }
-        for inbox in moved {
-            guard let live = inboxes[inbox] else { continue }
-            for id in live.connections {
-                guard let connection = connections[id] else { continue }
-                perform(connection.session.headMoved(to: live.head), connection)
-            }
-        }
-    }
-
     // MARK: Writing
 
     /// Gives the next frame of a session whose socket can be written.
@@ -264,14 +253,15 @@ actor Hub {
             head.removeAll(keepingCapacity: true)
             Batch.appendHead(
                 session: session, from: position, to: last.position, chain: last.chain,
-                sum: last.sum ?? connection.inbox.flatMap { inboxes[$0]?.sum(at: last.position) }, into: &head)
+                sum: last.sum ?? connection.live?.sum(at: last.position), into: &head)
             buffer.append(head)
             for entry in entries {
                 if entry.position > position + 1 { buffer.append(Self.comma) }
-                buffer.append(entry.bytes)
+                buffer.append(count: entry.content.count) { entry.content.write(to: $0) }
             }
             buffer.append(Batch.tail)
             connection.session.sent(to: last.position, bytes: buffer.count - before, now: clock())
+            connection.live?.wrote(through: last.position)
             return true
         }
     }
@@ -283,7 +273,7 @@ actor Hub {
         after position: Position, count: Int, bytes: Int, _ connection: HubConnection
     ) -> ArraySlice<LogEntry>? {
         guard let inbox = connection.inbox else { return nil }
-        if let slice = inboxes[inbox]?.ring.slice(after: position, count: count, bytes: bytes) { return slice }
+        if let slice = connection.live?.ring.slice(after: position, count: count, bytes: bytes) { return slice }
         if let first = connection.fetched.first, first.position == position + 1 {
             defer { connection.fetched = [] }
             // The window may have shrunk since the read.
@@ -360,8 +350,7 @@ actor Hub {
     /// Ends the sessions of inboxes that are no more, or no longer allowed.
     func revoke(_ keys: [InboxKey]) {
         for key in keys {
-            for id in inboxes[key]?.connections ?? [] {
-                guard let connection = connections[id] else { continue }
+            for connection in (inboxes[key]?.connections ?? [:]).values {
                 perform(connection.session.denied(.revoked, "this inbox is no more"), connection)
             }
         }

@@ -7,6 +7,8 @@ final class HubConnection {
     var session = HubSession()
     /// The inbox, once admitted.
     var inbox: InboxKey?
+    /// The live side of it.
+    var live: LiveInbox?
     /// The replica, once admitted.
     var replica: ReplicaKey?
     /// The session's id, once admitted; it stays when the session is denied.
@@ -26,14 +28,27 @@ final class HubConnection {
     }
 }
 
-/// An inbox that somebody is connected to.
-struct LiveInbox {
+/// An inbox that somebody is connected to. Belongs to the hub's thread.
+final class LiveInbox {
     var head: Position
     /// The additive sum at `head` (docs/sync.md section 8).
     var sum: UInt64
     var ring = Ring()
-    var connections: Set<ConnectionID> = []
+    /// Who is connected; each connection has this inbox as its `live` meanwhile, and lets go of it when it leaves.
+    var connections: [ConnectionID: HubConnection] = [:]
+    /// Its sessions are to be told of `head`.
+    var hasMoved = false
+
+    init(head: Position, sum: UInt64) {
+        self.head = head
+        self.sum = sum
+    }
 
     /// The sum at a position that was read from the log, which does not keep it: known where it is the head.
     func sum(at position: Position) -> UInt64? { position == head ? sum : nil }
+
+    /// A session was given entries: with no other session, nobody asks for them again.
+    func wrote(through position: Position) {
+        if connections.count == 1 { ring.forget(through: position) }
+    }
 }

@@ -5,9 +5,10 @@ extension HubSession {
     /// A push was processed, or was not.
     package mutating func answered(_ result: Result<PushResult, HubStoreError>) -> [Action] {
         guard case .success(let pushed) = result else { return busy(retryAfter: 1_000) }
+        if pushed.stop == .ended { return ended(pushed.settled) }
         let actions = committed(pushed.settled)
         return switch pushed.stop {
-        case nil: actions
+        case nil, .ended: actions
         case .fenced: actions + denied(.replaced, "a newer session of this replica")
         case .forked: actions + denied(.forked, "this replica was restored or copied")
         case .gap(let expected): actions + denied(.protocolError, "'n' is not \(expected)")

@@ -16,16 +16,24 @@ struct Ring {
     mutating func append(_ entry: LogEntry) {
         if let last = entries.last, last.position + 1 != entry.position { self = Ring() }
         entries.append(entry)
-        bytes += entry.bytes.count
+        bytes += entry.content.count
         while entries.count - start > 1, entries.count - start > Self.maximumEntries || bytes > Self.maximumBytes {
-            bytes -= entries[start].bytes.count
-            entries[start].bytes = []
+            bytes -= entries[start].content.count
+            entries[start].content = EntryBytes([])
             start += 1
         }
         if start > Self.maximumEntries {
             entries.removeFirst(start)
             start = 0
         }
+    }
+
+    /// Drops the entries up to a position, where these are all.
+    mutating func forget(through position: Position) {
+        guard let last = entries.last, last.position <= position else { return }
+        entries.removeAll(keepingCapacity: true)
+        start = 0
+        bytes = 0
     }
 
     /// The entries after a position, at most so many and so many bytes but at least one; nil where the ring does not reach
@@ -37,7 +45,7 @@ struct Ring {
         var end = first
         var total = 0
         while end < entries.count, end - first < count {
-            total += entries[end].bytes.count
+            total += entries[end].content.count
             if end > first, total > limit { break }
             end += 1
         }

@@ -14,6 +14,9 @@ final class ActQueries {
     let retireMark: Query
     let insertInterest: Query
     let deleteInterest: Query
+    let saveCell: Query
+    let insertFact: Query
+    let deleteFacts: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         sent = try database.query("SELECT 1 FROM act WHERE inbox = ?1 AND uid = ?2 AND author = ?3 LIMIT 1")
@@ -41,10 +44,19 @@ final class ActQueries {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
             """)
         insertMark = try database.query(
-            "INSERT INTO mark (inbox, kind, version, up_to, itime, live) VALUES (?1, ?2, ?3, ?4, ?5, 1)")
+            "INSERT INTO mark (inbox, kind, version, up_to, itime, author, live) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1)")
         retireMark = try database.query("UPDATE mark SET live = 0 WHERE inbox = ?1 AND kind = ?2 AND version = ?3")
         insertInterest = try database.query("INSERT OR IGNORE INTO interest (project, name, inbox) VALUES (?1, ?2, ?3)")
         deleteInterest = try database.query("DELETE FROM interest WHERE project = ?1 AND name = ?2 AND inbox = ?3")
+        saveCell = try database.query(
+            """
+            INSERT OR REPLACE INTO preference (inbox, category, channel, value, since, itime, author, uid,
+                off_since, off_author, off_uid, other_since, other_author, other_uid)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+            """)
+        insertFact = try database.query(
+            "INSERT OR IGNORE INTO fact (inbox, position, event, time, data) VALUES (?1, ?2, ?3, ?4, ?5)")
+        deleteFacts = try database.query("DELETE FROM fact WHERE inbox = ?1 AND position = ?2")
     }
 
     private static func opposed(_ field: String) -> String {

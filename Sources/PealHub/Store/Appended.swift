@@ -11,21 +11,24 @@ package struct Appended: Equatable, Sendable {
     /// The additive sum of the inbox at `position` (docs/sync.md section 8).
     package var sum: UInt64
     /// The encoded entry.
-    package var bytes: [UInt8]
+    package var content: EntryBytes
     /// When it was appended.
     package var time: Milliseconds
 
     /// An appended entry of its parts.
     package init(
-        inbox: InboxKey, position: Position, chain: UInt64, sum: UInt64, bytes: [UInt8], time: Milliseconds
+        inbox: InboxKey, position: Position, chain: UInt64, sum: UInt64, content: EntryBytes, time: Milliseconds
     ) {
         self.inbox = inbox
         self.position = position
         self.chain = chain
         self.sum = sum
-        self.bytes = bytes
+        self.content = content
         self.time = time
     }
+
+    /// Its bytes; a copy where they are shared.
+    package var bytes: [UInt8] { content.array }
 }
 
 /// An entry as a reader gets it.
@@ -37,14 +40,16 @@ package struct LogEntry: Equatable, Sendable {
     /// The additive sum of the inbox at `position`, where it is known: the log does not keep it.
     package var sum: UInt64?
     /// The encoded entry.
-    package var bytes: [UInt8]
+    package var content: EntryBytes
+    /// Its bytes; a copy where they are shared.
+    package var bytes: [UInt8] { content.array }
 
     /// A log entry of its parts.
-    package init(position: Position, chain: UInt64, sum: UInt64? = nil, bytes: [UInt8]) {
+    package init(position: Position, chain: UInt64, sum: UInt64? = nil, content: EntryBytes) {
         self.position = position
         self.chain = chain
         self.sum = sum
-        self.bytes = bytes
+        self.content = content
     }
 }
 
@@ -67,6 +72,8 @@ package struct PushResult: Equatable, Sendable {
         case gap(expected: Int64)
         /// The mutation made the store fail; it was counted, and the third time settles it as `poison`. Answer `busy`.
         case failed(n: Int64)
+        /// The device has ended itself: its inbox is no more. Close all of its sessions with 4201.
+        case ended
     }
 
     /// A result, empty by default.
@@ -85,19 +92,26 @@ package struct ActResult: Equatable, Sendable {
     package var results: [ItemOutcome]
     /// The entry; nil for a replay, and for an act that changes nothing.
     package var appended: Appended?
+    /// The catalogue that the log got before the act was judged.
+    package var catalogue: Appended?
+    /// What was appended, in order; all of it is to be sent.
+    package var entries: [Appended] { [catalogue, appended].compactMap { $0 } }
 
     /// A result of its parts.
-    package init(outcome: Outcome, results: [ItemOutcome] = [], appended: Appended? = nil) {
+    package init(
+        outcome: Outcome, results: [ItemOutcome] = [], appended: Appended? = nil, catalogue: Appended? = nil
+    ) {
         self.outcome = outcome
         self.results = results
         self.appended = appended
+        self.catalogue = catalogue
     }
 }
 
 extension Appended {
     /// The entry that a log ends with.
-    init(_ tail: LogTail, bytes: [UInt8], time: Milliseconds) {
+    init(_ tail: LogTail, content: EntryBytes, time: Milliseconds) {
         self.init(
-            inbox: tail.inbox, position: tail.head, chain: tail.chain, sum: tail.sum, bytes: bytes, time: time)
+            inbox: tail.inbox, position: tail.head, chain: tail.chain, sum: tail.sum, content: content, time: time)
     }
 }

@@ -56,6 +56,15 @@ package protocol HubStore: AnyObject {
     func updateDevice(_ device: DeviceRecord) throws(HubStoreError)
     /// Deletes a device and its inbox, whose sessions must end (4201).
     func deleteDevice(_ inbox: InboxKey) throws(HubStoreError)
+    /// Replaces the project's catalogue by its next version; the same content is no change. Throws `invalid` for what is wrong
+    /// or too large. Logs get it by ``bringCatalogue(to:now:)``, with a hello, and before a preference is judged.
+    func setCatalogue(
+        _ categories: [Catalogue.Category], in project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError) -> Catalogue
+    /// The project's newest catalogue; nil where none was set.
+    func catalogue(of project: ProjectKey) throws(HubStoreError) -> Catalogue?
+    /// Appends the project's newest catalogue to those of the users' logs that lack it.
+    func bringCatalogue(to inboxes: [InboxKey], now: Milliseconds) throws(HubStoreError) -> [Appended]
     /// The interests of a device's inbox in order, those after a name, at most so many.
     func interests(of inbox: InboxKey, after: String?, limit: Int) throws(HubStoreError) -> [String]
 
@@ -77,7 +86,7 @@ package protocol HubStore: AnyObject {
 
     // MARK: Acts, publishing
 
-    /// An act through HTTP, author `api`.
+    /// An act through HTTP, author `api`. After an `end` the sessions of the inbox must end (4201).
     ///
     /// - Parameters:
     ///   - observed: the position that the caller had seen; nil for the head.
@@ -134,6 +143,12 @@ package protocol HubReader: AnyObject {
     func list(_ query: ListQuery, of inbox: InboxKey) throws(HubStoreError) -> ListPage
     /// One item; nil where it is not there or deleted.
     func item(_ id: ItemID, of inbox: InboxKey, now: Milliseconds) throws(HubStoreError) -> ListedItem?
+    /// The project's newest catalogue; nil where none was set.
+    func catalogue(of project: ProjectKey) throws(HubStoreError) -> Catalogue?
+    /// Every preference of a user's inbox, as it counts now.
+    func preferences(of inbox: InboxKey) throws(HubStoreError) -> [Preference]
+    /// The facts about an item, by their names; none where it is not there.
+    func facts(of item: ItemID, in inbox: InboxKey) throws(HubStoreError) -> [Fact]
     /// The inbox of a public id (a device's id, or what `Welcome.inbox` carried).
     func inbox(_ id: String, in project: ProjectKey) throws(HubStoreError) -> InboxKey?
     /// The project of an instance id or an API key.

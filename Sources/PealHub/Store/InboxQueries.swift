@@ -12,6 +12,8 @@ struct InboxRow {
     var chain: UInt64
     var sum: UInt64
     var floor: Position
+    /// The version of the project's catalogue that the log holds.
+    var catalogue: Int64
 
     enum Kind: Int64 {
         case user = 0
@@ -19,12 +21,20 @@ struct InboxRow {
         case deleted = 2
     }
 
+    /// Takes a newer place of its log, which its row does not know yet.
+    mutating func move(to newer: LogHead?) {
+        guard let newer, newer.position > head else { return }
+        head = newer.position
+        chain = newer.chain
+        sum = newer.sum
+    }
+
     /// The id that devices see.
     var id: String { PublicID.text(publicID) }
     /// What admission judges by.
     var log: Admission.Log { Admission.Log(epoch: epoch, head: head, floor: floor) }
 
-    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor, b.sum"
+    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor, b.sum, b.catalogue"
 
     init(_ row: borrowing Statement, at column: Int32 = 0) throws(HubStoreError) {
         key = InboxKey(row: row.int64(column))
@@ -40,11 +50,12 @@ struct InboxRow {
         chain = row.bits(column + 6)
         floor = row.int64(column + 7)
         sum = row.bits(column + 8)
+        catalogue = row.int64(column + 9)
     }
 
     init(
         key: InboxKey, project: ProjectKey, publicID: [UInt8], kind: Kind, epoch: UInt64, head: Position = 0,
-        chain: UInt64 = 0, sum: UInt64 = 0, floor: Position = 0
+        chain: UInt64 = 0, sum: UInt64 = 0, floor: Position = 0, catalogue: Int64 = 0
     ) {
         self.key = key
         self.project = project
@@ -55,11 +66,27 @@ struct InboxRow {
         self.chain = chain
         self.sum = sum
         self.floor = floor
+        self.catalogue = catalogue
     }
+}
+
+/// A place in a log.
+struct LogHead: Equatable, Sendable {
+    var position: Position
+    var chain: UInt64
+    /// The additive sum of the inbox there (docs/sync.md section 8).
+    var sum: UInt64
+}
+
+/// Where the logs stand whose rows of `inbox` are behind, as the running transaction has it. The store's own.
+final class LogHeads {
+    var behind: [InboxKey: LogHead] = [:]
 }
 
 /// What both the store and its readers ask about one inbox, on a connection of their own.
 final class InboxQueries {
+    /// What the rows do not know yet; a reader's have none, it asks ``DeferredIndex``.
+    private let heads: LogHeads?
     private let byKey: Query
     private let byPublic: Query
     private let liveMarks: Query
@@ -70,10 +97,11 @@ final class InboxQueries {
     private let someInterests: Query
     private let projectByName: Query
 
-    init(_ database: StoreDatabase) throws(HubStoreError) {
+    init(_ database: StoreDatabase, heads: LogHeads? = nil) throws(HubStoreError) {
+        self.heads = heads
         byKey = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.id = ?1")
         byPublic = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.public = ?1 AND b.project = ?2")
-        liveMarks = try database.query("SELECT kind, up_to, version FROM mark WHERE inbox = ?1 AND live = 1")
+        liveMarks = try database.query("SELECT kind, up_to, version, author FROM mark WHERE inbox = ?1 AND live = 1")
         oldestMark = try database.query(
             """
             SELECT itime FROM mark WHERE inbox = ?1 AND kind = ?2 AND version > ?3 AND up_to >= ?4
@@ -98,12 +126,15 @@ final class InboxQueries {
 
     func inbox(_ key: InboxKey) throws(HubStoreError) -> InboxRow {
         let found = try byKey.first(key.row) { (row) throws(HubStoreError) in try InboxRow(row) }
-        guard let found else { throw HubStoreError(.notFound, "no such inbox") }
+        guard var found else { throw HubStoreError(.notFound, "no such inbox") }
+        found.move(to: heads?.behind[key])
         return found
     }
 
     func inbox(public id: [UInt8], in project: ProjectKey) throws(HubStoreError) -> InboxRow? {
-        try byPublic.first(id, project.row) { (row) throws(HubStoreError) in try InboxRow(row) }
+        var found = try byPublic.first(id, project.row) { (row) throws(HubStoreError) in try InboxRow(row) }
+        if let key = found?.key { found?.move(to: heads?.behind[key]) }
+        return found
     }
 
     func marks(of inbox: InboxKey) throws(HubStoreError) -> Marks {
@@ -111,7 +142,9 @@ final class InboxQueries {
         try liveMarks.forEach(inbox.row) { row in
             if let kind = MarkKind(rawValue: row.text(0)) {
                 // Each frontier is stored whole: read-all's part in seen-all has rows of its own.
-                marks[kind].add(Mark(upTo: row.int64(1), version: row.int64(2)))
+                marks[kind].add(
+                    Mark(
+                        upTo: row.int64(1), version: row.int64(2), author: row.withBytes(3) { Author(stored: $0) }))
             }
             return true
         }

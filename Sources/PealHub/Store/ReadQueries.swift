@@ -10,14 +10,22 @@ final class ReadQueries {
     let userByExternalID: Query
     let userByEmail: Query
 
+    /// What an entry's bytes are made of (``SQLiteHubReader/content(_:at:)``), of the aliases `e` and `t`.
+    private static let content = "e.bytes, t.bytes, e.time, e.seq, e.salt"
+
     init(_ database: StoreDatabase) throws(HubStoreError) {
         entries = try database.query(
             """
-            SELECT l.position, e.chain, e.bytes FROM log l JOIN entry e ON e.seq = l.seq
+            SELECT l.position, e.chain, \(Self.content) FROM log l JOIN entry e ON e.seq = l.seq
+                LEFT JOIN template t ON t.seq = e.template
             WHERE l.inbox = ?1 AND l.position > ?2 ORDER BY l.position LIMIT ?3
             """)
-        entry = try database.query("SELECT chain, bytes FROM entry WHERE seq = ?1")
-        itemEntry = try database.query("SELECT bytes FROM entry WHERE seq = ?1")
+        entry = try database.query(
+            """
+            SELECT e.chain, \(Self.content) FROM entry e LEFT JOIN template t ON t.seq = e.template WHERE e.seq = ?1
+            """)
+        itemEntry = try database.query(
+            "SELECT \(Self.content) FROM entry e LEFT JOIN template t ON t.seq = e.template WHERE e.seq = ?1")
         walk = try database.query(
             """
             SELECT l.position, l.seq, p.silent, p.expires, p.category, p.topic, \(StoredItem.columns)

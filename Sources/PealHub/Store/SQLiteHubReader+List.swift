@@ -102,7 +102,9 @@ extension SQLiteHubReader {
     func itemEntry(
         _ seq: Int64
     ) throws(HubStoreError) -> (id: ItemID, publish: String, time: Milliseconds, body: RawJSON) {
-        let bytes = try readQueries.itemEntry.first(seq) { $0.blob(0) }
+        let bytes = try readQueries.itemEntry.first(seq) { (row) throws(HubStoreError) in
+            try Self.content(row, at: 0).array
+        }
         do throws(JSONError) {
             let entry = try Entry((bytes ?? [])[...])
             if case .item(let id, let publish, let body) = entry.kind { return (id, publish, entry.time, body) }

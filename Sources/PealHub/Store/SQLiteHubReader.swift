@@ -7,6 +7,7 @@ import PealSQLite
 final class SQLiteHubReader: HubReader {
     let queries: InboxQueries
     let readQueries: ReadQueries
+    let restQueries: RestQueries
     private let database: StoreDatabase
     private let deferred: DeferredIndex
     private let begin: Query
@@ -20,6 +21,7 @@ final class SQLiteHubReader: HubReader {
         self.deferred = deferred
         queries = try InboxQueries(database)
         readQueries = try ReadQueries(database)
+        restQueries = try RestQueries(database)
         begin = try database.query("BEGIN")
         end = try database.query("COMMIT")
     }
@@ -38,19 +40,21 @@ final class SQLiteHubReader: HubReader {
             // The first read is what fixes the moment.
             row = try queries.inbox(inbox)
         }
-        guard let row else { throw HubStoreError(.notFound, "no such inbox") }
+        guard var row else { throw HubStoreError(.notFound, "no such inbox") }
+        row.move(to: rows.last?.head)
         let result = try body(row, rows)
         try end.run()
         return result
     }
 
     func log(of inbox: InboxKey) throws(HubStoreError) -> Admission.Log {
-        try queries.inbox(inbox).log
+        try read(inbox) { (row, _) throws(HubStoreError) in row.log }
     }
 
     func sum(of inbox: InboxKey) throws(HubStoreError) -> InboxAtHead {
-        let row = try queries.inbox(inbox)
-        return InboxAtHead(epoch: row.epoch, head: row.head, chain: row.chain, sum: row.sum)
+        try read(inbox) { (row, _) throws(HubStoreError) in
+            InboxAtHead(epoch: row.epoch, head: row.head, chain: row.chain, sum: row.sum)
+        }
     }
 
     func chain(of inbox: InboxKey, at position: Position) throws(HubStoreError) -> UInt64? {
@@ -74,7 +78,8 @@ final class SQLiteHubReader: HubReader {
                 while let first = waiting.first, first.position < next {
                     guard try gather(waiting.removeFirst(), into: &gathered) else { return false }
                 }
-                return try gathered.add(LogEntry(position: next, chain: row.bits(1), bytes: row.blob(2)))
+                return try gathered.add(
+                    LogEntry(position: next, chain: row.bits(1), content: try Self.content(row, at: 2)))
             }
             while let first = waiting.popFirst() {
                 guard try gather(first, into: &gathered) else { break }
@@ -85,11 +90,22 @@ final class SQLiteHubReader: HubReader {
 
     private func gather(_ row: DeferredIndex.Row, into gathered: inout Gathered) throws(HubStoreError) -> Bool {
         guard !gathered.isFull else { return false }
-        let entry = try readQueries.entry.first(row.seq) { found in
-            LogEntry(position: row.position, chain: found.bits(0), bytes: found.blob(1))
+        let entry = try readQueries.entry.first(row.seq) { (found) throws(HubStoreError) in
+            LogEntry(position: row.position, chain: found.bits(0), content: try Self.content(found, at: 1))
         }
         guard let entry else { throw HubStoreError(.corrupt, "an entry is missing") }
         return try gathered.add(entry)
+    }
+
+    /// Reads ``ReadQueries/content`` from a column on.
+    static func content(_ row: borrowing Statement, at column: Int32) throws(HubStoreError) -> EntryBytes {
+        guard !row.isNull(column + 1) else { return EntryBytes(row.blob(column)) }
+        guard let template = ItemTemplate(row.blob(column + 1)) else {
+            throw HubStoreError(.corrupt, "a template names no id")
+        }
+        return template.entry(
+            ItemID(
+                time: row.int64(column + 2), counter: UInt64(row.int64(column + 3)), random: row.bits(column + 4)))
     }
 
     func inbox(_ id: String, in project: ProjectKey) throws(HubStoreError) -> InboxKey? {
@@ -129,12 +145,12 @@ private struct Gathered {
     /// Takes the next entry; false where a limit ends it.
     mutating func add(_ entry: LogEntry) throws(HubStoreError) -> Bool {
         guard entry.position == position + 1 else { throw HubStoreError(.corrupt, "the log has a gap") }
-        guard entries.isEmpty || (entries.count < maxCount && bytes + entry.bytes.count <= maxBytes) else {
+        guard entries.isEmpty || (entries.count < maxCount && bytes + entry.content.count <= maxBytes) else {
             return false
         }
         entries.append(entry)
         position = entry.position
-        bytes += entry.bytes.count
+        bytes += entry.content.count
         return !isFull
     }
 }

@@ -6,10 +6,10 @@ extension SQLiteHubStore {
     func append(_ act: Act, in view: SQLiteInboxView, now: Milliseconds) throws(HubStoreError) -> Appended {
         let bytes = Entry(time: now, kind: .act(act)).bytes
         try enter(bytes, to: &view.tail, time: now)
-        try apply(act, in: view)
+        try apply(act, in: view, now: now)
         try moveHead(view.tail)
         try remember(act, at: view.head, in: view.inbox.key, now: now)
-        return Appended(view.tail, bytes: bytes, time: now)
+        return Appended(view.tail, content: EntryBytes(bytes), time: now)
     }
 
     func remember(_ act: Act, at position: Position, in inbox: InboxKey, now: Milliseconds) throws(HubStoreError) {
@@ -18,12 +18,15 @@ extension SQLiteHubStore {
     }
 
     /// Writes what an act changes: the fold of its entry (PealModel's `InboxState.fold`), in SQL.
-    func apply(_ act: Act, in view: SQLiteInboxView) throws(HubStoreError) {
+    func apply(_ act: Act, in view: SQLiteInboxView, now: Milliseconds) throws(HubStoreError) {
         let head = view.head
         switch act.effect {
         case .none: break
-        case .read(let ids, let on, let passive, let unseen):
+        case .read(let ids, let on, let passive, let unseen, let alsoSeen):
             try applyRead(ids, on: on, passive: passive, unseen: Set(unseen), by: act, in: view)
+            for id in alsoSeen {
+                try update(id, in: view) { (item) throws(HubStoreError) in try self.raiseSeen(&item, act, view) }
+            }
         case .seen(let ids):
             for id in ids {
                 try update(id, in: view) { (item) throws(HubStoreError) in try self.raiseSeen(&item, act, view) }
@@ -38,7 +41,8 @@ extension SQLiteHubStore {
             }
         case .delete(let ids): try delete(ids, in: view)
         case .mark(let kind, let upTo, let except):
-            try view.add(kind, Mark(upTo: upTo, version: head), itime: act.itime)
+            let mark = Mark(upTo: upTo, version: head, author: act.author)
+            try view.add(kind, mark, by: act.author, itime: act.itime)
             for id in except {
                 try update(id, in: view) { (item) throws(HubStoreError) in
                     if kind == .read { item.state.read?.rank = head }
@@ -51,6 +55,11 @@ extension SQLiteHubStore {
             let current = try view.interests() ?? []
             for name in current.subtracting(wanted).sorted() { try view.setInterest(name, on: false) }
             for name in wanted.subtracting(current).sorted() { try view.setInterest(name, on: true) }
+        case .preference(let key, let enabled):
+            try view.choose(key, register(enabled, passive: false, by: act, at: head))
+        case .fact(let id, let event, let data):
+            try view.add(Fact(event: event, time: now, data: data), about: id)
+        case .token, .user, .end: try applyDevice(act.effect, in: view, now: now)
         }
     }
 
@@ -60,6 +69,7 @@ extension SQLiteHubStore {
                 item.state.deleted = true
                 // Above the floor the log still needs its bytes.
                 if item.state.position <= view.inbox.floor { try self.trimQueries.emptyEntry.run(item.seq) }
+                try view.deleteFacts(at: item.state.position)
             }
         }
     }
@@ -104,22 +114,25 @@ extension SQLiteHubStore {
         let row = try inboxes.inbox(inbox)
         guard row.kind != .deleted else { throw HubStoreError(.notFound, "the inbox was deleted") }
         let view = try SQLiteInboxView(row, in: self)
+        let catalogue = try bringCatalogue(for: operation, in: view, now: now)
         let mutation = Mutation(
-            n: 0, uid: uid, observed: observed ?? row.head, observedTime: 0, moment: .age(0), operation: operation)
+            n: 0, uid: uid, observed: observed ?? view.head, observedTime: 0, moment: .age(0), operation: operation)
         // "api" is stored as the empty author, which sorts first: a replay is found before a replica's act.
         if let (author, outcome) = try known(uid, in: inbox) {
-            if author == .api { return ActResult(outcome: outcome) }
+            if author == .api { return ActResult(outcome: outcome, catalogue: catalogue) }
             let duplicate = Act(author: .api, n: nil, uid: uid, itime: now, outcome: .duplicate)
-            return ActResult(outcome: .duplicate, appended: try append(duplicate, in: view, now: now))
+            return ActResult(
+                outcome: .duplicate, appended: try append(duplicate, in: view, now: now), catalogue: catalogue)
         }
-        let act = try Resolver.resolve(mutation, by: .api, in: view, now: now)
+        let act = try resolve(mutation, by: .api, in: view, now: now)
         guard act.effect != .none else {
             // Nobody waits for its outcome as an entry, and polling must not grow the log.
-            try remember(act, at: row.head, in: inbox, now: now)
-            return ActResult(outcome: act.outcome, results: act.results)
+            try remember(act, at: view.head, in: inbox, now: now)
+            return ActResult(outcome: act.outcome, results: act.results, catalogue: catalogue)
         }
         return ActResult(
-            outcome: act.outcome, results: act.results, appended: try append(act, in: view, now: now))
+            outcome: act.outcome, results: act.results, appended: try append(act, in: view, now: now),
+            catalogue: catalogue)
     }
 
     /// Whose act a uid was, and its outcome; nil for a new one.

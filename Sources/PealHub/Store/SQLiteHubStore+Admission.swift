@@ -49,6 +49,9 @@ extension SQLiteHubStore {
     private func open(
         _ hello: Hello, mode: Admission.Mode, in inbox: InboxRow, known: ReplicaRow?, now: Milliseconds
     ) throws(HubStoreError) -> Admitted {
+        var inbox = inbox
+        var tail = LogTail(inbox)
+        let catalogue = try bringCatalogue(to: &inbox, &tail, now: now)
         let row: ReplicaRow
         if let known { row = known } else { row = try createReplica(hello.replica, in: inbox.key, now: now) }
         let session = freshSession()
@@ -65,7 +68,9 @@ extension SQLiteHubStore {
             session: session, mode: mode, epoch: inbox.epoch, inbox: inbox.id, head: inbox.head, lastN: row.lastN,
             lastUID: row.lastUID, settled: try settled(hello.outbox, of: row), attempt: hello.attempt, nonce: nonce,
             secret: secret, time: now)
-        return Admitted(inbox: inbox.key, replica: row.key, welcome: welcome, sum: inbox.sum, replaced: row.session)
+        return Admitted(
+            inbox: inbox.key, replica: row.key, welcome: welcome, sum: inbox.sum, replaced: row.session,
+            appended: catalogue)
     }
 
     private func settled(_ outbox: ClosedRange<Int64>, of row: ReplicaRow) throws(HubStoreError) -> [Settled] {

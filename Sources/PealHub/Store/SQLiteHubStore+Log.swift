@@ -31,9 +31,14 @@ final class LogQueries {
     let watermark: Query
     let setWatermark: Query
     let recover: Query
+    let recoverHeads: Query
     let insertEntry: Query
+    let insertItems: BulkInsert
+    let insertTemplate: Query
     let insertLog: Query
+    let insertLogs: BulkInsert
     let moveHead: Query
+    let settleHead: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         begin = try database.query("BEGIN IMMEDIATE")
@@ -49,34 +54,38 @@ final class LogQueries {
             INSERT OR IGNORE INTO log (inbox, position, seq, publish)
             SELECT inbox, position, seq, publish FROM entry WHERE seq > ?1 ORDER BY inbox, position
             """)
+        recoverHeads = try database.query(
+            """
+            SELECT e.inbox, e.position, e.chain, b.sum, e.time, e.seq, e.salt
+            FROM entry e CROSS JOIN inbox b ON b.id = e.inbox
+            WHERE e.seq > ?1 AND e.position > b.head ORDER BY e.seq
+            """)
         insertEntry = try database.query(
             """
             INSERT INTO entry (seq, inbox, position, publish, salt, time, chain, bytes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             """)
+        insertItems = try BulkInsert(
+            database, into: "entry", ["seq", "inbox", "position", "publish", "salt", "time", "chain", "template"])
+        insertTemplate = try database.query("INSERT INTO template (seq, bytes) VALUES (?1, ?2)")
         insertLog = try database.query("INSERT INTO log (inbox, position, seq, publish) VALUES (?1, ?2, ?3, ?4)")
+        insertLogs = try BulkInsert(database, into: "log", ["inbox", "position", "seq", "publish"])
         moveHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3, sum = ?4 WHERE id = ?1")
+        settleHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3, sum = ?4 WHERE id = ?1 AND head < ?2")
     }
 }
 
 extension SQLiteHubStore {
     /// Appends an entry and moves the tail; what the entry changes and ``moveHead(_:)`` follow. Its seq is `nextSeq`, which an
     /// item's id must hold.
-    ///
-    /// - Parameter isDeferred: leaves the row of `log` for later; for appends to many inboxes at once.
     func enter(
-        _ bytes: [UInt8], to tail: inout LogTail, publish: Int64 = 0, salt: UInt64 = 0, time: Milliseconds,
-        isDeferred: Bool = false
+        _ bytes: [UInt8], to tail: inout LogTail, publish: Int64 = 0, salt: UInt64 = 0, time: Milliseconds
     ) throws(HubStoreError) {
         let seq = nextSeq
         let position = tail.head + 1
         let chain = hasher.link(after: tail.chain, entry: bytes[...])
         try logQueries.insertEntry.run(seq, tail.inbox.row, position, publish, salt, time, chain, bytes)
-        if isDeferred {
-            staged.append((tail.inbox, DeferredIndex.Row(position: position, seq: seq, publish: publish)))
-        } else {
-            try logQueries.insertLog.run(tail.inbox.row, position, seq, publish)
-        }
+        try logQueries.insertLog.run(tail.inbox.row, position, seq, publish)
         nextSeq = seq + 1
         tail.head = position
         tail.chain = chain
@@ -85,6 +94,49 @@ extension SQLiteHubStore {
     /// Writes where a log stands: head, chain and sum together.
     func moveHead(_ tail: LogTail) throws(HubStoreError) {
         try logQueries.moveHead.run(tail.inbox.row, tail.head, tail.chain, tail.sum)
+    }
+
+    /// Appends an item to many inboxes at once. What all of them share is written once; their rows of `log` and of `inbox` are
+    /// left for later.
+    func appendWide(
+        _ template: ItemTemplate, to tails: [LogTail], publish: Int64, time: Milliseconds
+    ) throws(HubStoreError) -> [Appended] {
+        let templateSeq = nextSeq
+        try logQueries.insertTemplate.run(templateSeq, template.bytes)
+        var salts = SplitMix(state: random.next())
+        var scratch = template.bytes
+        var appended: [Appended] = []
+        appended.reserveCapacity(tails.count)
+        var rows: [Int64] = []
+        rows.reserveCapacity(8 * tails.count)
+        staged.reserveCapacity(staged.count + tails.count)
+        for tail in tails {
+            let seq = nextSeq
+            let id = ItemID(time: time, counter: UInt64(seq), random: salts.next())
+            scratch.withUnsafeMutableBytes { EntryBytes.write(id, to: $0, at: template.idOffset) }
+            let position = tail.head + 1
+            let row = DeferredIndex.Row(
+                position: position, seq: seq, publish: publish,
+                chain: hasher.link(after: tail.chain, entry: scratch[...]),
+                sum: tail.sum &+ InboxSum.item(id, at: position))
+            rows.append(seq)
+            rows.append(tail.inbox.row)
+            rows.append(position)
+            rows.append(publish)
+            rows.append(Int64(id.salt))
+            rows.append(time)
+            rows.append(Int64(bitPattern: row.chain))
+            rows.append(templateSeq)
+            staged.append((tail.inbox, row))
+            heads.behind[tail.inbox] = row.head
+            nextSeq = seq + 1
+            appended.append(
+                Appended(
+                    inbox: tail.inbox, position: position, chain: row.chain, sum: row.sum,
+                    content: template.entry(id), time: time))
+        }
+        try logQueries.insertItems.run(rows)
+        return appended
     }
 
     // MARK: Deferred index
@@ -98,21 +150,36 @@ extension SQLiteHubStore {
         }
     }
 
-    /// Writes the rows of `log` that wait, sorted, so that those of an inbox share its pages.
+    /// Where the logs stand after something was undone.
+    func restoreHeads() {
+        heads.behind = hasSettled ? [:] : deferred.heads()
+        for (inbox, row) in staged { heads.behind[inbox] = row.head }
+    }
+
+    /// Writes the rows of `log` and of `inbox` that wait, sorted, so that neighbours share pages.
     func settle() throws(HubStoreError) {
-        for (inbox, row) in deferred.sorted() {
-            try logQueries.insertLog.run(inbox.row, row.position, row.seq, row.publish)
+        var rows: [Int64] = []
+        rows.reserveCapacity(4 * (deferred.count + staged.count))
+        for (inbox, row) in deferred.sorted() + staged {
+            rows.append(inbox.row)
+            rows.append(row.position)
+            rows.append(row.seq)
+            rows.append(row.publish)
         }
-        for (inbox, row) in staged {
-            try logQueries.insertLog.run(inbox.row, row.position, row.seq, row.publish)
+        try logQueries.insertLogs.run(rows)
+        for inbox in heads.behind.keys.sorted() {
+            guard let head = heads.behind[inbox] else { continue }
+            try logQueries.settleHead.run(inbox.row, head.position, head.chain, head.sum)
         }
+        heads.behind.removeAll(keepingCapacity: true)
         staged.removeAll(keepingCapacity: true)
         try logQueries.setWatermark.run(nextSeq - 1)
         indexedSeq = nextSeq - 1
         hasSettled = true
     }
 
-    /// Indexes every entry above the watermark that `log` lacks: what was deferred when the last process ended.
+    /// Indexes every entry above the watermark that `log` lacks, and moves the inboxes' rows on: what was deferred when the last
+    /// process ended.
     func recoverIndex() throws(HubStoreError) {
         try readWatermark()
         guard nextSeq - 1 > indexedSeq else { return }
@@ -120,6 +187,7 @@ extension SQLiteHubStore {
         do {
             try readWatermark()
             try logQueries.recover.run(indexedSeq)
+            try recoverHeads()
             try logQueries.setWatermark.run(nextSeq - 1)
             try logQueries.commit.run()
         } catch {
@@ -127,5 +195,22 @@ extension SQLiteHubStore {
             throw error
         }
         indexedSeq = nextSeq - 1
+    }
+
+    /// Only items wait: whatever else is appended moves the row of its inbox. So each adds its own hash to the sum.
+    private func recoverHeads() throws(HubStoreError) {
+        var found: [InboxKey: LogHead] = [:]
+        try logQueries.recoverHeads.forEach(indexedSeq) { row in
+            let inbox = InboxKey(row: row.int64(0))
+            let position = row.int64(1)
+            let id = ItemID(time: row.int64(4), counter: UInt64(row.int64(5)), random: row.bits(6))
+            let sum = found[inbox]?.sum ?? row.bits(3)
+            found[inbox] = LogHead(
+                position: position, chain: row.bits(2), sum: sum &+ InboxSum.item(id, at: position))
+            return true
+        }
+        for (inbox, head) in found.sorted(by: { $0.key < $1.key }) {
+            try logQueries.settleHead.run(inbox.row, head.position, head.chain, head.sum)
+        }
     }
 }

@@ -20,7 +20,7 @@ extension SQLiteHubStore {
         let row = try insertPublish(
             request, seqs: first...(tails.isEmpty ? 0 : nextSeq + Int64(tails.count) - 1), matched: tails.count,
             pending: nil, now: now)
-        let appended = try append(template, publish: row, to: tails)
+        let appended = try append(template, publish: row, to: tails, time: now)
         return PublishResult(appended: appended, matched: tails.count)
     }
 
@@ -47,8 +47,7 @@ extension SQLiteHubStore {
         let single = request.interests.count == 1
         for name in Set(request.interests).sorted() {
             let rows = try publishQueries.matching.all(request.project.row, name, wideFrom + 1) { row in
-                LogTail(
-                    inbox: InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2), sum: row.bits(3))
+                tail(InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2), sum: row.bits(3))
             }
             // A user's inbox has no interests, so one interest alone cannot match an inbox twice.
             tails += single ? rows : rows.filter { seen.insert($0.inbox).inserted }
@@ -58,23 +57,29 @@ extension SQLiteHubStore {
         return tails
     }
 
+    /// Where a log stands, of its row and of what the row does not know yet.
+    private func tail(_ inbox: InboxKey, head: Position, chain: UInt64, sum: UInt64) -> LogTail {
+        if let newer = heads.behind[inbox], newer.position > head {
+            return LogTail(inbox: inbox, head: newer.position, chain: newer.chain, sum: newer.sum)
+        }
+        return LogTail(inbox: inbox, head: head, chain: chain, sum: sum)
+    }
+
     private func append(
-        _ template: ItemTemplate, publish: Int64, to tails: [LogTail]
+        _ template: ItemTemplate, publish: Int64, to tails: [LogTail], time: Milliseconds
     ) throws(HubStoreError) -> [Appended] {
+        guard tails.count < Self.deferredFrom else {
+            return try appendWide(template, to: tails, publish: publish, time: time)
+        }
         var appended: [Appended] = []
-        appended.reserveCapacity(tails.count)
-        let isDeferred = tails.count >= Self.deferredFrom
         var salts = SplitMix(state: random.next())
         for var tail in tails {
-            let id = ItemID(time: template.time, counter: UInt64(nextSeq), random: salts.next())
-            let bytes = template.entry(id)
-            // The id keeps 34 bits of what it is given.
-            try enter(
-                bytes, to: &tail, publish: publish, salt: id.low & 0x3_FFFF_FFFF, time: template.time,
-                isDeferred: isDeferred)
+            let id = ItemID(time: time, counter: UInt64(nextSeq), random: salts.next())
+            let content = template.entry(id)
+            try enter(content.array, to: &tail, publish: publish, salt: id.salt, time: time)
             tail.sum &+= InboxSum.item(id, at: tail.head)
             try moveHead(tail)
-            appended.append(Appended(tail, bytes: bytes, time: template.time))
+            appended.append(Appended(tail, content: content, time: time))
         }
         return appended
     }
@@ -95,7 +100,7 @@ extension SQLiteHubStore {
     // MARK: Wide publishes
 
     /// Freezes who matches now; the items follow in chunks, each with the removal of its targets in one transaction.
-    private func freeze(
+    func freeze(
         _ request: PublishRequest, body: [UInt8], recipients: [LogTail], now: Milliseconds
     ) throws(HubStoreError) -> PublishResult {
         let row = try insertPublish(request, seqs: 0...0, matched: 0, pending: body, now: now)
@@ -121,14 +126,13 @@ extension SQLiteHubStore {
             last = row.int64(0)
             count += 1
             if row.int64(4) < InboxRow.Kind.deleted.rawValue {
-                tails.append(
-                    LogTail(inbox: InboxKey(row: last), head: row.int64(1), chain: row.bits(2), sum: row.bits(3)))
+                tails.append(tail(InboxKey(row: last), head: row.int64(1), chain: row.bits(2), sum: row.bits(3)))
             }
             return true
         }
         let firstSeq = nextSeq
         let template = ItemTemplate(time: now, publish: job.name, body: job.body)
-        let appended = try append(template, publish: job.id, to: tails)
+        let appended = try append(template, publish: job.id, to: tails, time: now)
         if !appended.isEmpty {
             try publishQueries.advance.run(job.id, job.firstSeq == 0 ? firstSeq : job.firstSeq, nextSeq - 1)
         }
@@ -136,6 +140,11 @@ extension SQLiteHubStore {
         if count < limit { try publishQueries.finish.run(job.id) }
         return appended
     }
+}
+
+extension ItemID {
+    /// The bits of its randomness that it keeps: 34.
+    var salt: UInt64 { low & 0x3_FFFF_FFFF }
 }
 
 /// A quick generator for what must differ and need not be secret (SplitMix64).

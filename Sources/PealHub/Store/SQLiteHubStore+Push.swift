@@ -39,11 +39,20 @@ extension SQLiteHubStore {
                 result.stop = .gap(expected: row.lastN + 1)
                 return result
             }
+            if let catalogue = try bringCatalogue(for: mutation.operation, in: view, now: now) {
+                result.appended.append(catalogue)
+            }
             guard let appended = try process(mutation, of: &row, in: &view, now: now) else {
                 result.stop = .failed(n: mutation.n)
                 return result
             }
             result.appended.append(appended)
+            if view.inbox.kind == .deleted {
+                // The log goes with the device, so the outcome of its last act goes by itself.
+                result.settled.append(Settled(n: mutation.n, uid: mutation.uid, outcome: .applied))
+                result.stop = .ended
+                return result
+            }
         }
         return result
     }
@@ -99,7 +108,7 @@ extension SQLiteHubStore {
         guard try known(mutation.uid, in: view.inbox.key) == nil else {
             return Act(author: author, n: mutation.n, uid: mutation.uid, itime: now, outcome: .duplicate)
         }
-        return try Resolver.resolve(mutation, by: author, in: view, now: now)
+        return try resolve(mutation, by: author, in: view, now: now)
     }
 
     /// Appends an act of a replica and moves its lastN.

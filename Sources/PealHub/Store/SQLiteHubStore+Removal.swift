@@ -19,7 +19,7 @@ extension SQLiteHubStore {
         try enter(bytes, to: &view.tail, time: now)
         try delete(there, in: view)
         try moveHead(view.tail)
-        return Appended(view.tail, bytes: bytes, time: now)
+        return Appended(view.tail, content: EntryBytes(bytes), time: now)
     }
 
     /// One publish a call, found by the range of its entries: what others appended meanwhile is passed over, and counts.

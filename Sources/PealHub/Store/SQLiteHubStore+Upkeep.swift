@@ -13,6 +13,8 @@ final class UpkeepQueries {
     let deleteLog: Query
     let deleteState: Query
     let deleteMarks: Query
+    let deletePreferences: Query
+    let deleteFacts: Query
     let deleteActsOf: Query
     let emptied: Query
 
@@ -35,6 +37,8 @@ final class UpkeepQueries {
         deleteEntry = try database.query("DELETE FROM entry WHERE seq = ?1")
         deleteLog = try database.query("DELETE FROM log WHERE inbox = ?1 AND position <= ?2")
         deleteState = try database.query("DELETE FROM state WHERE inbox = ?1 AND position <= ?2")
+        deletePreferences = try database.query("DELETE FROM preference WHERE inbox = ?1")
+        deleteFacts = try database.query("DELETE FROM fact WHERE inbox = ?1 AND position <= ?2")
         deleteMarks = try database.query("DELETE FROM mark WHERE inbox = ?1")
         deleteActsOf = try database.query("DELETE FROM act WHERE inbox = ?1")
         emptied = try database.query("UPDATE inbox SET kind = 3 WHERE id = ?1")
@@ -70,7 +74,7 @@ extension SQLiteHubStore {
     /// Removes the rows of an inbox that was deleted, little by little; the tombstone stays, so that its replicas are refused.
     private func purge(limit: Int) throws(HubStoreError) -> Bool {
         guard let row = try upkeepQueries.deletedInbox.first(read: { $0.int64(0) }) else { return false }
-        guard deferred.rows(of: InboxKey(row: row)).isEmpty else {
+        guard heads.behind[InboxKey(row: row)] == nil else {
             // Its rows of `log` are not all there yet: the next group commit writes them first.
             wantsSettling = true
             return true
@@ -80,9 +84,11 @@ extension SQLiteHubStore {
         if let last = rows.last?.position {
             try upkeepQueries.deleteLog.run(row, last)
             try upkeepQueries.deleteState.run(row, last)
+            try upkeepQueries.deleteFacts.run(row, last)
         }
         if rows.count < limit {
             try upkeepQueries.deleteMarks.run(row)
+            try upkeepQueries.deletePreferences.run(row)
             try upkeepQueries.deleteActsOf.run(row)
             try upkeepQueries.emptied.run(row)
         }

@@ -16,6 +16,7 @@ package final class SQLiteHubStore: HubStore {
 
     let database: StoreDatabase
     let inboxes: InboxQueries
+    let rest: RestQueries
     let logQueries: LogQueries
     let actQueries: ActQueries
     let userQueries: UserQueries
@@ -24,6 +25,8 @@ package final class SQLiteHubStore: HubStore {
     let upkeepQueries: UpkeepQueries
     let trimQueries: TrimQueries
     let deferred = DeferredIndex()
+    /// Where the logs of `deferred` and of `staged` stand.
+    let heads = LogHeads()
     package let path: String
 
     /// Makes the chain (docs/sync.md section 2).
@@ -71,7 +74,8 @@ package final class SQLiteHubStore: HubStore {
         let migrator = Migrator(applicationID: Self.applicationID, steps: [.init(version: 1, sql: schema)])
         let connection = database.connection
         try sqlite { () throws(SQLiteError) in try migrator.migrate(connection) }
-        inboxes = try InboxQueries(database)
+        inboxes = try InboxQueries(database, heads: heads)
+        rest = try RestQueries(database)
         logQueries = try LogQueries(database)
         actQueries = try ActQueries(database)
         userQueries = try UserQueries(database)
@@ -114,8 +118,11 @@ package final class SQLiteHubStore: HubStore {
     }
 
     package func rollback() {
-        staged.removeAll(keepingCapacity: true)
-        hasSettled = false
+        if hasSettled || !staged.isEmpty {
+            staged.removeAll(keepingCapacity: true)
+            hasSettled = false
+            restoreHeads()
+        }
         database.connection.rollback()
     }
 
@@ -127,7 +134,10 @@ package final class SQLiteHubStore: HubStore {
             try logQueries.release.run()
             return result
         } catch {
-            staged.removeSubrange(mark...)
+            if staged.count > mark {
+                staged.removeSubrange(mark...)
+                restoreHeads()
+            }
             guard database.connection.isInTransaction else {
                 // A full disk or a broken file has ended the whole transaction already.
                 throw error.abortsCommit ? error : HubStoreError(.io, "the transaction was lost", underlying: error)

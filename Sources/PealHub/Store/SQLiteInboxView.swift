@@ -4,12 +4,13 @@ import PealSQLite
 /// An inbox in the running transaction, as `resolve` sees it. Lives for one push or one act; what it caches is what that
 /// push has written so far, so throw it away after a savepoint was undone.
 final class SQLiteInboxView: InboxView {
-    let inbox: InboxRow
+    var inbox: InboxRow
     var tail: LogTail
     private(set) var marks: Marks
     private let store: SQLiteHubStore
     private var items: [ItemID: StoredItem?] = [:]
     private var names: Set<String>?
+    private var known: (version: Int64, catalogue: Catalogue?)?
 
     init(_ inbox: InboxRow, in store: SQLiteHubStore) throws(HubStoreError) {
         self.inbox = inbox
@@ -64,6 +65,27 @@ final class SQLiteInboxView: InboxView {
         return names
     }
 
+    var isDevice: Bool { inbox.kind == .device }
+
+    func cell(_ key: PreferenceKey) throws(HubStoreError) -> PreferenceCell? {
+        try store.rest.cell(key, of: inbox.key)
+    }
+
+    func cellCount() throws(HubStoreError) -> Int { try store.rest.cellCount(of: inbox.key) }
+
+    /// The one that the log holds.
+    func catalogue() throws(HubStoreError) -> Catalogue? {
+        if let known, known.version == inbox.catalogue { return known.catalogue }
+        let found = try store.rest.catalogue(inbox.catalogue, of: inbox.project)
+        known = (inbox.catalogue, found)
+        return found
+    }
+
+    func hasFact(_ event: String, of item: ItemID) throws(HubStoreError) -> Bool {
+        guard let position = try stored(item)?.state.position else { return false }
+        return try store.rest.hasFact(event, at: position, of: inbox.key)
+    }
+
     // MARK: What effects write
 
     var times: ItemTimes { store.inboxes.times(of: inbox.key, marks) }
@@ -83,7 +105,7 @@ final class SQLiteInboxView: InboxView {
     }
 
     /// Adds a mark; what it dominates is kept for its time only.
-    func add(_ kind: MarkKind, _ mark: Mark, itime: Milliseconds) throws(HubStoreError) {
+    func add(_ kind: MarkKind, _ mark: Mark, by author: Author, itime: Milliseconds) throws(HubStoreError) {
         let old = marks
         marks.add(kind, mark)
         tail.sum = tail.sum &- InboxSum.of(old) &+ InboxSum.of(marks)
@@ -91,8 +113,40 @@ final class SQLiteInboxView: InboxView {
             for gone in old[kind].marks where !marks[kind].marks.contains(gone) {
                 try store.actQueries.retireMark.run(inbox.key.row, kind.rawValue, gone.version)
             }
-            try store.actQueries.insertMark.run(inbox.key.row, kind.rawValue, mark.version, mark.upTo, itime)
+            try store.actQueries.insertMark.run(
+                inbox.key.row, kind.rawValue, mark.version, mark.upTo, itime, author.bytes)
         }
+    }
+
+    /// Folds an accepted choice into its cell.
+    func choose(_ key: PreferenceKey, _ register: Register) throws(HubStoreError) {
+        var cell = PreferenceCell(register)
+        if let found = try self.cell(key) {
+            cell = found
+            cell.fold(register)
+            tail.sum &-= InboxSum.preference(key, found)
+        }
+        tail.sum &+= InboxSum.preference(key, cell)
+        let value = cell.register
+        let (off, other) = (cell.off, cell.otherOff)
+        try store.actQueries.saveCell.run(
+            inbox.key.row, key.category, key.channel, value.value, value.since, value.itime, value.author.bytes,
+            value.uid, off?.since, off?.author.bytes, off?.uid, other?.since, other?.author.bytes, other?.uid)
+    }
+
+    /// Writes a fact; the first of its kind about an item that is there stays.
+    func add(_ fact: Fact, about id: ItemID) throws(HubStoreError) {
+        guard let item = try stored(id), !item.state.deleted, try !hasFact(fact.event, of: id) else { return }
+        let position = item.state.position
+        tail.sum &+= InboxSum.fact(fact, at: position)
+        try store.actQueries.insertFact.run(
+            inbox.key.row, position, fact.event, fact.time, fact.data.map(Array.init))
+    }
+
+    /// Deletes the facts about an item.
+    func deleteFacts(at position: Position) throws(HubStoreError) {
+        for fact in try store.rest.facts(at: position, of: inbox.key) { tail.sum &-= InboxSum.fact(fact, at: position) }
+        try store.actQueries.deleteFacts.run(inbox.key.row, position)
     }
 
     func setInterest(_ name: String, on: Bool) throws(HubStoreError) {

@@ -57,6 +57,17 @@ final class Query {
         while try step() {}
     }
 
+    /// Runs it for its effect, with as many integers as it has parameters.
+    func run(integers values: ArraySlice<Int64>) throws(HubStoreError) {
+        var index: Int32 = 1
+        for value in values {
+            statement.bind(index, value)
+            index += 1
+        }
+        defer { statement.reset() }
+        while try step() {}
+    }
+
     /// Reads the first row; nil where there is none.
     func first<each Value: Bindable, Result>(
         _ values: repeat each Value, read: (borrowing Statement) throws(HubStoreError) -> Result

@@ -19,6 +19,9 @@ final class UserQueries {
     let deleteDevice: Query
     let deleteInterests: Query
     let endInbox: Query
+    let projectByKey: Query
+    let insertCatalogue: Query
+    let moveCatalogue: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         insertProject = try database.query(
@@ -57,6 +60,11 @@ final class UserQueries {
                 (SELECT project, name, inbox FROM interest WHERE inbox = ?1)
             """)
         endInbox = try database.query("UPDATE inbox SET kind = 2 WHERE id = ?1")
+        projectByKey = try database.query(
+            "SELECT id, instance, api_key, secret, hmac_required, created FROM project WHERE id = ?1")
+        insertCatalogue = try database.query(
+            "INSERT INTO catalogue (project, version, time, body) VALUES (?1, ?2, ?3, ?4)")
+        moveCatalogue = try database.query("UPDATE inbox SET catalogue = ?2 WHERE id = ?1")
     }
 }
 

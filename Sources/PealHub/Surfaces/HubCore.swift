@@ -38,6 +38,23 @@ struct HubCore: Sendable {
             })
     }
 
+    /// Replaces a project's catalogue; the answer comes once it is durable, and connected devices are told.
+    func setCatalogue(
+        _ categories: [Catalogue.Category], in project: ProjectKey,
+        completion: @escaping @Sendable (Result<Catalogue, HubStoreError>) -> Void
+    ) {
+        let now = clock()
+        let hub = hub
+        committer.submit(
+            { (store) throws(HubStoreError) in
+                Committed(value: try store.setCatalogue(categories, in: project, now: now))
+            },
+            completion: { result in
+                if case .success = result { hub.assumeIsolated { $0.bringCatalogue() } }
+                completion(result)
+            })
+    }
+
     /// A new name for a publish: `pubid-` and a random UUID, as the interests surface has it.
     static func publishName() -> String {
         var bytes = RandomBytes.make(16)
@@ -69,7 +86,7 @@ final class Projects: Sendable {
 
 /// Proof of a user by the project's secret: base64(HMAC-SHA256(secret, external id, else the lower-case
 /// email)).
-enum UserProof {
+package enum UserProof {
     static func isValid(_ hmac: String, externalID: String?, email: String?, secret: String) -> Bool {
         guard let subject = externalID ?? email?.lowercased() else { return false }
         let wanted = Base64.standard.encode(

@@ -18,6 +18,12 @@ public struct InboxState: Equatable, Sendable {
         var uid: UInt64
         var author: Author
     }
+    /// The preference cells of a user's inbox.
+    public private(set) var cells: [PreferenceKey: PreferenceCell] = [:]
+    /// The project's categories and channels, as of the last entry that brought them.
+    public private(set) var currentCatalogue: Catalogue?
+    /// The facts about each item that is there, in the order in which they came.
+    public private(set) var facts: [ItemID: [Fact]] = [:]
 
     /// An empty inbox, of a device or of a user.
     public init(device: Bool = false) {
@@ -34,12 +40,13 @@ public struct InboxState: Equatable, Sendable {
         case .removed(let ids, _): delete(ids)
         case .act(let act):
             sent.insert(Sent(uid: act.uid, author: act.author))
-            fold(act)
+            fold(act, time: entry.time)
+        case .catalogue(let catalogue): currentCatalogue = catalogue
         case .unknown: break
         }
     }
 
-    private mutating func fold(_ act: Act) {
+    private mutating func fold(_ act: Act, time: Milliseconds) {
         func register(_ on: Bool, passive: Bool = false) -> Register {
             Register(
                 value: on, passive: passive, since: head, rank: head, itime: act.itime, author: act.author,
@@ -47,18 +54,19 @@ public struct InboxState: Equatable, Sendable {
         }
         switch act.effect {
         case .none: break
-        case .read(let ids, let on, let passive, let unseen):
+        case .read(let ids, let on, let passive, let unseen, let alsoSeen):
             let unseen = Set(unseen)
             for id in ids {
                 items[id]?.read = register(on, passive: passive)
                 if planted(.deletedRevived) { items[id]?.deleted = false }
                 if on || !unseen.contains(id) { items[id]?.seen = true }
             }
+            for id in alsoSeen { items[id]?.seen = true }
         case .seen(let ids): for id in ids { items[id]?.seen = true }
         case .archive(let ids, let on): for id in ids { items[id]?.archived = register(on) }
         case .delete(let ids): delete(ids)
         case .mark(let kind, let upTo, let except):
-            marks.add(kind, Mark(upTo: upTo, version: head))
+            marks.add(kind, Mark(upTo: upTo, version: head, author: act.author))
             for id in except {
                 if kind == .read { items[id]?.read?.rank = head }
                 if planted(.sinceForgedByMark), kind == .read { items[id]?.read?.since = head }
@@ -67,13 +75,24 @@ public struct InboxState: Equatable, Sendable {
         case .interest(let name, let on):
             _ = on ? names?.insert(name).memberAfterInsert : names?.remove(name)
         case .interests(let all): names = planted(.interestsMerged) ? names?.union(all) : Set(all)
+        case .preference(let key, let enabled): fold(register(enabled), into: key)
+        case .fact(let id, let event, let data):
+            guard items[id]?.deleted == false, !hasFact(event, of: id) else { break }
+            facts[id, default: []].append(Fact(event: event, time: time, data: data))
+        case .token, .user: break
+        case .end: names = []
         }
+    }
+
+    private mutating func fold(_ register: Register, into key: PreferenceKey) {
+        if cells[key]?.fold(register) == nil { cells[key] = PreferenceCell(register) }
     }
 
     private mutating func delete(_ ids: [ItemID]) {
         for id in ids {
             items[id]?.deleted = true
             bodies[id] = nil
+            facts[id] = nil
         }
     }
 }
@@ -96,6 +115,23 @@ extension InboxState: InboxView {
             else { return nil }
             return (id, register)
         }.sorted { $0.id < $1.id }
+    }
+
+    /// A device's inbox.
+    public var isDevice: Bool { names != nil }
+
+    /// A preference cell.
+    public func cell(_ key: PreferenceKey) -> PreferenceCell? { cells[key] }
+
+    /// How many preference cells there are.
+    public func cellCount() -> Int { cells.count }
+
+    /// The project's categories and channels.
+    public func catalogue() -> Catalogue? { currentCatalogue }
+
+    /// Whether a fact about an item is there.
+    public func hasFact(_ event: String, of item: ItemID) -> Bool {
+        facts[item]?.contains { $0.event == event } ?? false
     }
 
     /// The interests of a device's inbox; nil for a user's.

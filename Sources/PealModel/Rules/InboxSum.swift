@@ -12,9 +12,12 @@
 /// | its `read` or `archived` register, where there is one | position, flags, since, rank, itime, uid, the author's two halves |
 /// | a mark of a frontier | kind, upTo, version |
 /// | an interest of a device | FNV-1a of its UTF-8, its length |
+/// | a preference cell | category, channel (each as an interest), flags, since, itime, uid, author; the same without itime of both opt-outs |
+/// | a fact about an item | position, event (as an interest), time |
 ///
 /// Every kind of row is a function here, and ``InboxState/sum`` adds all of them: a new kind joins in both places, then in the
-/// stores of the hub and of the replica. What an item shows (its body) never changes and no rule reads it; it is left out.
+/// stores of the hub and of the replica. What an item shows (its body) and what a fact carries never change and no rule reads them;
+/// they are left out. So is the catalogue: a replica has it whole from one entry or page, and the hub judges by its own.
 ///
 /// It tells mistakes from agreement and is no defence against anybody who wants it to agree.
 public enum InboxSum {
@@ -26,6 +29,8 @@ public enum InboxSum {
         case archived = 4
         case mark = 5
         case interest = 6
+        case preference = 7
+        case fact = 8
     }
 
     // MARK: Rows
@@ -95,6 +100,36 @@ public enum InboxSum {
         return hash.value
     }
 
+    /// What a user chose for a category and a channel.
+    public static func preference(_ key: PreferenceKey, _ cell: PreferenceCell) -> UInt64 {
+        var hash = RowHash(Kind.preference.rawValue)
+        hash.add(key.category)
+        hash.add(key.channel)
+        let register = cell.register
+        hash.add(register.value ? 1 : 0 as UInt64)
+        hash.add(register.since)
+        hash.add(register.itime)
+        hash.add(register.uid)
+        hash.add(register.author)
+        for off in [cell.off, cell.otherOff] {
+            hash.add(off == nil ? 0 : 1 as UInt64)
+            guard let off else { continue }
+            hash.add(off.since)
+            hash.add(off.uid)
+            hash.add(off.author)
+        }
+        return hash.value
+    }
+
+    /// A fact about the item at a position.
+    public static func fact(_ fact: Fact, at position: Position) -> UInt64 {
+        var hash = RowHash(Kind.fact.rawValue)
+        hash.add(position)
+        hash.add(fact.event)
+        hash.add(fact.time)
+        return hash.value
+    }
+
     // MARK: Together
 
     /// Everything of one item; 0 for a deleted one.
@@ -126,6 +161,11 @@ extension InboxState {
         var sum = InboxSum.of(marks)
         for (id, state) in items { sum &+= InboxSum.of(id, state) }
         if let names = interests() { sum &+= InboxSum.of(names) }
+        for (key, cell) in cells { sum &+= InboxSum.preference(key, cell) }
+        for (id, all) in facts {
+            guard let position = items[id]?.position else { continue }
+            for fact in all { sum &+= InboxSum.fact(fact, at: position) }
+        }
         return sum
     }
 }
@@ -151,6 +191,14 @@ struct RowHash {
     /// Folds a signed word in.
     @inline(__always)
     mutating func add(_ word: Int64) { add(UInt64(bitPattern: word)) }
+
+    /// Folds an author in: whether it is a replica, and which.
+    mutating func add(_ author: Author) {
+        guard case .replica(let id) = author else { return add(0 as UInt64) }
+        add(1 as UInt64)
+        add(id.high)
+        add(id.low)
+    }
 
     /// Folds a text in: FNV-1a of its UTF-8, and its length.
     mutating func add(_ text: String) {

@@ -34,6 +34,20 @@ public enum Limits {
     public static let usersPerPublish = 1_000
     /// Characters of an email or an external id.
     public static let identity = 255
+    /// Bytes of a slug that a preference names, so that ``preferenceCells`` of them fit into a snapshot's first page.
+    public static let slug = 100
+    /// Preference cells of a user: with their opt-outs at most 180 kB of a snapshot's first page.
+    public static let preferenceCells = 256
+    /// Bytes of a project's encoded catalogue, which every user's log gets.
+    public static let catalogue = 16 * 1024
+    /// Bytes of what comes with a fact.
+    public static let factData = 4 * 1024
+    /// Bytes of a push token: a Web Push subscription with its keys.
+    public static let token = 4 * 1024
+    /// The push services that a token can be of.
+    public static let platforms: Set<String> = ["apns", "fcm", "web"]
+    /// Devices of a user, as the interests surface has it.
+    public static let devicesPerUser = 100
     /// Entries that a log keeps at most, but for what cursors hold back (docs/sync.md section 8).
     public static let logEntries: Int64 = 100_000
     /// How long a log keeps an entry, likewise, in milliseconds: 90 days (docs/sync.md section 8).
@@ -48,6 +62,12 @@ public enum Limits {
     public static let uidAge: Milliseconds = 40 * 86_400_000
     /// Seconds between pings on an idle connection.
     public static let heartbeatSeconds: Int64 = 30
+
+    /// Whether a text can name a category or a channel of a preference: 1 to ``slug`` bytes, no control character.
+    public static func isSlug(_ text: String) -> Bool {
+        let bytes = text.utf8
+        return !bytes.isEmpty && bytes.count <= slug && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
 
     /// Whether a name is an interest: 1 to 164 of `a–z A–Z 0–9 _ - = @ , . ;` (the interests surface's rule).
     public static func isInterest(_ name: String) -> Bool {

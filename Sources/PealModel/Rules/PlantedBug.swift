@@ -3,8 +3,9 @@
 @usableFromInline
 package enum PlantedBug: String, CaseIterable, Sendable {
     // The rules.
-    case noExcept, markToHead, sinceForgedByMark, sameValueIgnored, deletedRevived, exceptIgnoresStanding, interestsMerged
-    case laterAlwaysWins
+    case noExcept, markToHead, sinceForgedByMark, sameValueIgnored, deletedRevived, exceptIgnoresStanding,
+        interestsMerged
+    case laterAlwaysWins, optOutByTime
     // Admission.
     case noChain, nonceBeforeChain, noAttemptCheck, noNonceCheck
     // The hub's session and store.

@@ -15,8 +15,18 @@ public protocol InboxView {
     /// deleted ones left out. For `seen` there are none.
     func opposed(to kind: MarkKind, upTo: Position, since observed: Position) throws(Failure)
         -> [(id: ItemID, register: Register)]
+    /// A device's inbox, as opposed to a user's.
+    var isDevice: Bool { get }
     /// The interests of a device's inbox; nil for a user's.
     func interests() throws(Failure) -> Set<String>?
+    /// A preference cell; nil while nobody has chosen.
+    func cell(_ key: PreferenceKey) throws(Failure) -> PreferenceCell?
+    /// How many preference cells there are.
+    func cellCount() throws(Failure) -> Int
+    /// The project's categories and channels; nil where there are none.
+    func catalogue() throws(Failure) -> Catalogue?
+    /// Whether a fact about an item is there already.
+    func hasFact(_ event: String, of item: ItemID) throws(Failure) -> Bool
 }
 
 /// The one rule of who wins (docs/sync.md section 5), pure: the hub runs it at the append, the simulator everywhere.
@@ -25,6 +35,7 @@ public struct Resolver<View: InboxView> {
     let author: Author
     let now: Milliseconds
     let mutation: Mutation
+    let isProven: Bool
 
     /// Decides a mutation that is new here: neither a resend nor a known uid.
     ///
@@ -33,19 +44,21 @@ public struct Resolver<View: InboxView> {
     ///   - author: whose act it is.
     ///   - view: the inbox before it.
     ///   - now: the hub's time of the entry.
+    ///   - isProven: for a `user` act, whether the shell has found that its proof is the user's. Without it such an act is
+    ///     `denied`.
     /// - Returns: the act, ready to be appended at `view.head + 1`.
     /// - Throws: what the view throws.
     public static func resolve(
-        _ mutation: Mutation, by author: Author, in view: View, now: Milliseconds
+        _ mutation: Mutation, by author: Author, in view: View, now: Milliseconds, isProven: Bool = false
     ) throws(View.Failure) -> Act {
-        try Resolver(view: view, author: author, now: now, mutation: mutation).act()
+        try Resolver(view: view, author: author, now: now, mutation: mutation, isProven: isProven).act()
     }
 
     /// The position that the person had seen; nobody has seen more than there is.
-    private var observed: Position { min(mutation.observed, view.head) }
+    var observed: Position { min(mutation.observed, view.head) }
 
     /// Bounded intent time: `clamp(estimate, observedTime … now)`.
-    private var itime: Milliseconds {
+    var itime: Milliseconds {
         let estimate =
             switch mutation.moment {
             case .age(let age): now.subtractingReportingOverflow(max(age, 0)).partialValue
@@ -54,7 +67,7 @@ public struct Resolver<View: InboxView> {
         return min(max(estimate, min(mutation.observedTime, now)), now)
     }
 
-    private func act(
+    func act(
         _ outcome: Outcome, results: [ItemOutcome] = [], effect: Act.Effect = .none
     ) -> Act {
         Act(
@@ -74,11 +87,17 @@ public struct Resolver<View: InboxView> {
         case .void(let reason): return act(Outcome(.void, reason: reason))
         case .malformed(let reason) where reason == Operation.unknownReason:
             return act(Outcome(.unknownOp, reason: "This hub does not know what was done."))
+        case .malformed(let reason) where reason == Operation.tooManyReason:
+            return act(Outcome(.tooLarge, reason: "At most \(Limits.itemsPerMutation) items go in one act."))
         case .malformed(let reason): return act(Outcome(.invalid, reason: reason))
         case .interest(let name, let on): return try interest(name, on: on)
         case .interests(let names): return try interests(names)
-        case .preference, .track, .token, .user, .end:
-            return notHere
+        case .preference(let category, let channel, let enabled):
+            return try preference(PreferenceKey(category: category, channel: channel), enabled: enabled)
+        case .track(let item, let event, let data): return try track(item, event, data)
+        case .token(let token, let platform): return self.token(token, platform)
+        case .user(let id, _): return user(id)
+        case .end: return end()
         }
     }
 
@@ -91,23 +110,28 @@ public struct Resolver<View: InboxView> {
     }
 
     /// Whether the author's own act stands in a register: one replica's own order decides between its own acts.
-    private func isOwn(_ register: Register) throws(View.Failure) -> Bool {
-        if register.author == author { return true }
-        return try view.sent(register.uid, by: author)
+    func isOwn(_ actor: Author, _ uid: UInt64) throws(View.Failure) -> Bool {
+        if actor == author { return true }
+        return try view.sent(uid, by: author)
     }
 
     private func judge(
-        _ current: Register?, value: Bool, passive: Bool, effective: Bool
+        _ current: Register?, value: Bool, passive: Bool, effective: Bool, mark: Mark?
     ) throws(View.Failure) -> Verdict {
         let same = effective == value
         // A passive repeat rewrites nothing: somebody's deliberate act must not be weakened by a mere showing.
         if same, passive || planted(.sameValueIgnored) { return .keep(.noop) }
         guard let current else { return .accept(changes: !same) }
         if current.since <= observed || planted(.laterAlwaysWins) { return .accept(changes: !same) }
-        if try isOwn(current) { return .accept(changes: !same) }
+        if try isOwn(current.author, current.uid) { return .accept(changes: !same) }
         let wins = current.passive == passive ? itime > current.itime : current.passive
         if wins { return .accept(changes: !same) }
-        return .keep(same ? .noop : Outcome(.superseded, author: current.author, position: current.since))
+        if same { return .keep(.noop) }
+        // Where a mark of somebody else covers the register, it is the mark that stands.
+        if let mark, mark.version > current.rank, mark.author != author {
+            return .keep(Outcome(.superseded, author: mark.author, position: mark.version))
+        }
+        return .keep(Outcome(.superseded, author: current.author, position: current.since))
     }
 
     private func register(
@@ -116,6 +140,7 @@ public struct Resolver<View: InboxView> {
         var tally = Tally()
         var written: [ItemID] = []
         var unseen: [ItemID] = []
+        var shown: [ItemID] = []
         for id in unique(items) {
             guard let state = try view.item(id), !state.deleted || planted(.deletedRevived) else {
                 tally.add(id, .gone)
@@ -123,19 +148,23 @@ public struct Resolver<View: InboxView> {
             }
             let current = kind == .read ? state.read : state.archived
             let effective = view.marks.value(kind, current, at: state.position)
-            switch try judge(current, value: on, passive: passive, effective: effective) {
+            let mark = view.marks[kind].newestMark(covering: state.position)
+            switch try judge(current, value: on, passive: passive, effective: effective, mark: mark) {
             case .accept(let changes):
                 tally.add(id, changes ? .applied : .noop)
                 written.append(id)
                 if kind == .read, !on, !view.marks.isSeen(state) { unseen.append(id) }
-            case .keep(let outcome): tally.add(id, outcome)
+            case .keep(let outcome):
+                tally.add(id, outcome)
+                // Who has read it has seen it, whoever's choice stands.
+                if kind == .read, on, !view.marks.isSeen(state) { shown.append(id) }
             }
         }
         let effect: Act.Effect
         if written.isEmpty {
-            effect = .none
+            effect = shown.isEmpty ? .none : .seen(items: shown)
         } else if kind == .read {
-            effect = .read(items: written, on: on, passive: passive, unseen: unseen)
+            effect = .read(items: written, on: on, passive: passive, unseen: unseen, alsoSeen: shown)
         } else {
             effect = .archive(items: written, on: on)
         }
@@ -178,7 +207,8 @@ public struct Resolver<View: InboxView> {
         let upTo = planted(.markToHead) ? view.head : min(upTo, observed)
         guard upTo > 0 else { return act(.noop) }
         var except: [ItemID] = []
-        for (id, register) in try view.opposed(to: kind, upTo: upTo, since: observed) where try !isOwn(register) {
+        for (id, register) in try view.opposed(to: kind, upTo: upTo, since: observed)
+        where try !isOwn(register.author, register.uid) {
             // A choice that another mark, whose user had seen it, has overridden stands no more: nothing to spare.
             guard let state = try view.item(id),
                 !view.marks.value(kind, register, at: state.position) || planted(.exceptIgnoresStanding)
@@ -188,36 +218,8 @@ public struct Resolver<View: InboxView> {
         return act(.applied, effect: .mark(kind, upTo: upTo, except: except.sorted()))
     }
 
-    // MARK: Interests
-
-    private func interest(_ name: String, on: Bool) throws(View.Failure) -> Act {
-        guard let current = try view.interests() else { return notHere }
-        guard Limits.isInterest(name) else { return badInterest }
-        guard current.contains(name) != on else { return act(.noop) }
-        guard !on || current.count < Limits.interestsPerDevice else { return tooManyInterests }
-        return act(.applied, effect: .interest(name: name, on: on))
-    }
-
-    /// `replace` is literal (docs/sync.md section 3).
-    private func interests(_ names: [String]) throws(View.Failure) -> Act {
-        guard let current = try view.interests() else { return notHere }
-        guard names.allSatisfy(Limits.isInterest) else { return badInterest }
-        let wanted = Set(names)
-        guard wanted.count <= Limits.interestsPerDevice else { return tooManyInterests }
-        guard wanted != current else { return act(.noop) }
-        return act(.applied, effect: .interests(wanted.sorted()))
-    }
-
-    private var notHere: Act {
+    var notHere: Act {
         act(Outcome(.unknownOp, reason: "This inbox does not take '\(mutation.operation.name)'."))
-    }
-
-    private var badInterest: Act {
-        act(Outcome(.invalid, reason: "An interest is 1 to \(Limits.interest) of a-z A-Z 0-9 _ - = @ , . ;"))
-    }
-
-    private var tooManyInterests: Act {
-        act(Outcome(.tooLarge, reason: "A device has at most \(Limits.interestsPerDevice) interests."))
     }
 
     private func unique(_ items: [ItemID]) -> [ItemID] {

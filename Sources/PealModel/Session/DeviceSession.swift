@@ -361,7 +361,9 @@ public struct DeviceSession: Equatable, Sendable {
 
     private mutating func push(_ live: inout Live) -> [Action] {
         defer { state = .live(live) }
-        guard live.outboxWaits, live.inFlight == nil, !live.snapshot || planted(.pushWhileLoading), !live.busy else { return [] }
+        guard live.outboxWaits, live.inFlight == nil, !live.snapshot || planted(.pushWhileLoading), !live.busy else {
+            return []
+        }
         live.outboxWaits = false
         live.inFlight = .max
         return [.push]

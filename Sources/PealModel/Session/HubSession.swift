@@ -221,6 +221,15 @@ public struct HubSession: Equatable, Sendable {
         return settled.isEmpty ? [] : queue(.settled(settled, at: live.head))
     }
 
+    /// The device has ended itself: the last outcomes go before the close.
+    public mutating func ended(_ settled: [Settled]) -> [Action] {
+        guard case .live = state else { return [] }
+        state = .closing
+        // No entry follows: what the outcomes settle, they settle at once.
+        ready = settled.isEmpty ? [] : [.settled(settled, at: 0)]
+        return [.write, .close(.revoked, "this device has ended")]
+    }
+
     /// Nothing of a push was processed.
     public mutating func busy(retryAfter: Milliseconds) -> [Action] {
         guard case .live(var live) = state else { return [] }

@@ -13,6 +13,8 @@ public struct Entry: Equatable, Sendable {
         case act(Act)
         /// Items that a publisher took back (`retract`) or whose time is over (`expired`).
         case removed(items: [ItemID], why: String)
+        /// The project's categories and channels, in place of those before.
+        case catalogue(Catalogue)
         /// A kind, or an act with an effect, that this version does not know: stored raw, folded after an upgrade.
         case unknown(String)
     }
@@ -38,6 +40,7 @@ public struct Entry: Equatable, Sendable {
         case "act": kind = try Act.Effect.isKnown(object.object("effect")) ? .act(Act(object)) : .unknown("act")
         case let word where word == "retract" || word == "expired":
             kind = .removed(items: try object.required("items", object.items("items")), why: word)
+        case "catalogue": kind = .catalogue(try Catalogue(object))
         case let word: kind = .unknown(word)
         }
     }
@@ -61,6 +64,10 @@ public struct Entry: Equatable, Sendable {
             writer.member("kind", why)
             writer.member("time", time)
             writer.member("items", items)
+        case .catalogue(let catalogue):
+            writer.member("kind", "catalogue")
+            writer.member("time", time)
+            catalogue.writeMembers(to: &writer)
         case .unknown(let word):
             writer.member("kind", word)
             writer.member("time", time)
@@ -91,8 +98,9 @@ public struct Act: Equatable, Sendable {
     public enum Effect: Equatable, Sendable {
         /// Nothing.
         case none
-        /// Sets the `read` registers; the items in `unseen` have not been seen after it, all others have.
-        case read(items: [ItemID], on: Bool, passive: Bool, unseen: [ItemID])
+        /// Sets the `read` registers; the items in `unseen` have not been seen after it, all others have. So have those of
+        /// `alsoSeen`, whose registers somebody else's choice keeps.
+        case read(items: [ItemID], on: Bool, passive: Bool, unseen: [ItemID], alsoSeen: [ItemID] = [])
         /// Raises `seen`.
         case seen(items: [ItemID])
         /// Sets the `archived` registers.
@@ -105,6 +113,16 @@ public struct Act: Equatable, Sendable {
         case interest(name: String, on: Bool)
         /// Replaces the device's interests.
         case interests([String])
+        /// Sets a preference cell.
+        case preference(PreferenceKey, enabled: Bool)
+        /// Adds the first fact of its kind about an item.
+        case fact(item: ItemID, event: String, data: RawJSON?)
+        /// Sets the device's push token; nothing that a replica folds. An empty one takes it away.
+        case token(String, platform: String?)
+        /// Binds the device to a user, or frees it; nothing that a replica folds.
+        case user(id: String?)
+        /// The device is no more.
+        case end
     }
 
     /// An act of its parts.
@@ -167,7 +185,10 @@ extension Act.Effect {
     /// Whether this version knows the effect; one of a later version must not be quarantined and reported.
     static func isKnown(_ object: JSONObject?) throws(JSONError) -> Bool {
         guard let word = try object?.string("set") else { return true }
-        return ["read", "seen", "archive", "delete", "mark", "interest", "interests"].contains(word)
+        return [
+            "read", "seen", "archive", "delete", "mark", "interest", "interests", "preference", "fact", "token", "user",
+            "end",
+        ].contains(word)
     }
 
     init(_ object: JSONObject?) throws(JSONError) {
@@ -180,7 +201,7 @@ extension Act.Effect {
             self = .read(
                 items: try object.required("items", object.items("items")),
                 on: try object.required("on", object.bool("on")), passive: try object.bool("passive") ?? false,
-                unseen: try object.items("unseen") ?? [])
+                unseen: try object.items("unseen") ?? [], alsoSeen: try object.items("alsoSeen") ?? [])
         case "seen": self = .seen(items: try object.required("items", object.items("items")))
         case "archive":
             self = .archive(
@@ -193,11 +214,33 @@ extension Act.Effect {
             }
             self = .mark(
                 kind, upTo: try object.required("upTo", object.int("upTo")), except: try object.items("except") ?? [])
+        case "preference":
+            self = .preference(
+                PreferenceKey(
+                    category: try object.required("category", object.string("category")),
+                    channel: try object.required("channel", object.string("channel"))),
+                enabled: try object.required("enabled", object.bool("enabled")))
+        case "fact":
+            self = .fact(
+                item: try object.item("item"), event: try object.required("event", object.string("event")),
+                data: object.raw("data"))
+        default: self = try Self.device(object)
+        }
+    }
+
+    /// The effects that only a device's inbox has.
+    private static func device(_ object: JSONObject) throws(JSONError) -> Act.Effect {
+        switch try object.required("set", object.string("set")) {
         case "interest":
-            self = .interest(
+            return .interest(
                 name: try object.required("name", object.string("name")),
                 on: try object.required("on", object.bool("on")))
-        case "interests": self = .interests(try object.strings("names"))
+        case "interests": return .interests(try object.strings("names"))
+        case "token":
+            return .token(
+                try object.required("token", object.string("token")), platform: try object.string("platform"))
+        case "user": return .user(id: try object.string("id"))
+        case "end": return .end
         default: throw JSONError("'set' is no effect that this version knows")
         }
     }
@@ -208,12 +251,13 @@ extension Act.Effect {
         writer.beginObject()
         switch self {
         case .none: break
-        case .read(let items, let on, let passive, let unseen):
+        case .read(let items, let on, let passive, let unseen, let alsoSeen):
             writer.member("set", "read")
             writer.member("items", items)
             writer.member("on", on)
             if passive { writer.member("passive", true) }
             if !unseen.isEmpty { writer.member("unseen", unseen) }
+            if !alsoSeen.isEmpty { writer.member("alsoSeen", alsoSeen) }
         case .seen(let items):
             writer.member("set", "seen")
             writer.member("items", items)
@@ -229,6 +273,23 @@ extension Act.Effect {
             writer.member("kind", kind.rawValue)
             writer.member("upTo", upTo)
             if !except.isEmpty { writer.member("except", except) }
+        case .preference(let key, let enabled):
+            writer.member("set", "preference")
+            writer.member("category", key.category)
+            writer.member("channel", key.channel)
+            writer.member("enabled", enabled)
+        case .fact(let item, let event, let data):
+            writer.member("set", "fact")
+            writer.member("item", item.description)
+            writer.member("event", event)
+            writer.member("data", raw: data)
+        case .interest, .interests, .token, .user, .end: writeDevice(to: &writer)
+        }
+        writer.endObject()
+    }
+
+    private func writeDevice(to writer: inout JSONWriter) {
+        switch self {
         case .interest(let name, let on):
             writer.member("set", "interest")
             writer.member("name", name)
@@ -236,8 +297,16 @@ extension Act.Effect {
         case .interests(let names):
             writer.member("set", "interests")
             writer.member("names", names)
+        case .token(let token, let platform):
+            writer.member("set", "token")
+            writer.member("token", token)
+            writer.member("platform", platform)
+        case .user(let id):
+            writer.member("set", "user")
+            writer.member("id", id)
+        case .end: writer.member("set", "end")
+        default: preconditionFailure("written above")
         }
-        writer.endObject()
     }
 }
 

@@ -95,8 +95,9 @@ public enum Operation: Equatable, Sendable {
     case interest(name: String, on: Bool)
     /// Replaces the device's interests, literally.
     case interests(replace: [String])
-    /// Sets the device's push token.
-    case token(String)
+    /// Sets the device's push token; an empty one takes it away. `platform` is `apns`, `fcm` or `web`; nil for the one that
+    /// the device has, else `apns`.
+    case token(String, platform: String? = nil)
     /// Binds the device to a user by that user's own proof, or frees it.
     case user(id: String?, proof: String?)
     /// Ends the device: interests, token and user are forgotten.

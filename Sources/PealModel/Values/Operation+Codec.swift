@@ -2,9 +2,12 @@ extension Operation {
     /// The reason of ``malformed(reason:)`` for an operation that this version does not know.
     public static let unknownReason = "unknown operation"
 
+    /// The reason of ``malformed(reason:)`` for one with more than ``Limits/itemsPerMutation`` items.
+    public static let tooManyReason = "too many items"
+
     /// Decodes an operation.
     ///
-    /// - Throws: ``JSONError`` that names the member and the limit; ``unknownReason`` for a word that is not known.
+    /// - Throws: ``JSONError`` that names the member; ``unknownReason`` for a word that is not known, ``tooManyReason``.
     public init(_ object: JSONObject) throws(JSONError) {
         switch try object.required("op", object.string("op")) {
         case "read":
@@ -43,7 +46,9 @@ extension Operation {
             }
             return .track(
                 item: item, event: try object.required("event", object.string("event")), data: object.raw("data"))
-        case "token": return .token(try object.required("token", object.string("token")))
+        case "token":
+            return .token(
+                try object.required("token", object.string("token")), platform: try object.string("platform"))
         case "user": return .user(id: try object.string("id"), proof: try object.string("proof"))
         case "end": return .end
         default: throw JSONError(unknownReason)
@@ -78,7 +83,9 @@ extension Operation {
             writer.member("name", name)
             writer.member("on", on)
         case .interests(let names): writer.member("replace", names)
-        case .token(let token): writer.member("token", token)
+        case .token(let token, let platform):
+            writer.member("token", token)
+            writer.member("platform", platform)
         case .user(let id, let proof):
             writer.member("id", id)
             writer.member("proof", proof)
@@ -93,7 +100,7 @@ extension JSONObject {
     fileprivate func limitedItems() throws(JSONError) -> [ItemID] {
         let items = try required("items", self.items("items"))
         guard items.count <= Limits.itemsPerMutation else {
-            throw JSONError("'items' has \(items.count), at most \(Limits.itemsPerMutation) go in one mutation")
+            throw JSONError(Operation.tooManyReason)
         }
         return items
     }

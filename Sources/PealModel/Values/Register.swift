@@ -46,6 +46,12 @@ public struct Register: Equatable, Sendable {
     /// Writes the register as an object.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
+        writeMembers(to: &writer)
+        writer.endObject()
+    }
+
+    /// Writes the register's members into an object that is open.
+    func writeMembers(to writer: inout JSONWriter) {
         writer.member("value", value)
         if passive { writer.member("passive", true) }
         writer.member("since", since)
@@ -53,7 +59,6 @@ public struct Register: Equatable, Sendable {
         writer.member("itime", itime)
         writer.member("by", author.description)
         writer.member("uid", Hex64.text(uid))
-        writer.endObject()
     }
 }
 
@@ -73,11 +78,14 @@ public struct Mark: Hashable, Sendable {
     public var upTo: Position
     /// The position of the mark's entry.
     public var version: Position
+    /// Whose act it was, where it is known: the hub names it when the mark wins. Not in snapshots, nor on a device.
+    public var author: Author?
 
     /// A mark of its parts.
-    public init(upTo: Position, version: Position) {
+    public init(upTo: Position, version: Position, author: Author? = nil) {
         self.upTo = upTo
         self.version = version
+        self.author = author
     }
 }
 
@@ -101,7 +109,12 @@ public struct Frontier: Equatable, Sendable {
 
     /// The version of the newest mark that covers a position; 0 where none does.
     public func newest(covering position: Position) -> Position {
-        marks.last { $0.upTo >= position }?.version ?? 0
+        newestMark(covering: position)?.version ?? 0
+    }
+
+    /// The newest mark that covers a position; nil where none does.
+    public func newestMark(covering position: Position) -> Mark? {
+        marks.last { $0.upTo >= position }
     }
 }
 

@@ -198,11 +198,20 @@ public struct Page: Equatable, Sendable {
         public var marks: Marks
         /// The interests of a device's inbox; nil for a user's.
         public var interests: [String]?
+        /// The preference cells of a user's inbox.
+        public var preferences: [PreferenceKey: PreferenceCell]
+        /// The project's categories and channels, as the log has them; nil where it has none.
+        public var catalogue: Catalogue?
 
         /// The rest of its parts.
-        public init(marks: Marks = Marks(), interests: [String]? = nil) {
+        public init(
+            marks: Marks = Marks(), interests: [String]? = nil, preferences: [PreferenceKey: PreferenceCell] = [:],
+            catalogue: Catalogue? = nil
+        ) {
             self.marks = marks
             self.interests = interests
+            self.preferences = preferences
+            self.catalogue = catalogue
         }
     }
 
@@ -234,14 +243,19 @@ public struct SnapshotRow: Equatable, Sendable {
     public var body: RawJSON
     /// Its position and registers; never a deleted one.
     public var state: ItemState
+    /// The facts about it.
+    public var facts: [Fact]
 
     /// A row of its parts.
-    public init(id: ItemID, publish: String, time: Milliseconds, body: RawJSON, state: ItemState) {
+    public init(
+        id: ItemID, publish: String, time: Milliseconds, body: RawJSON, state: ItemState, facts: [Fact] = []
+    ) {
         self.id = id
         self.publish = publish
         self.time = time
         self.body = body
         self.state = state
+        self.facts = facts
     }
 }
 

@@ -43,6 +43,14 @@ extension Page.Rest {
                     version: try mark.required("version", mark.int("version"))))
         }
         if object.raw("interests") != nil { interests = try object.strings("interests") }
+        for raw in try object.array("preferences") ?? [] {
+            let cell = try JSONObject(raw)
+            let key = PreferenceKey(
+                category: try cell.required("category", cell.string("category")),
+                channel: try cell.required("channel", cell.string("channel")))
+            preferences[key] = try PreferenceCell(cell)
+        }
+        catalogue = try object.object("catalogue").map { (object) throws(JSONError) in try Catalogue(object) }
     }
 
     func write(to writer: inout JSONWriter) {
@@ -60,6 +68,24 @@ extension Page.Rest {
         }
         writer.endArray()
         if let interests { writer.member("interests", interests) }
+        if !preferences.isEmpty {
+            writer.key("preferences")
+            writer.beginArray()
+            for (key, cell) in preferences.sorted(by: { $0.key < $1.key }) {
+                writer.beginObject()
+                writer.member("category", key.category)
+                writer.member("channel", key.channel)
+                cell.writeMembers(to: &writer)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        if let catalogue {
+            writer.key("catalogue")
+            writer.beginObject()
+            catalogue.writeMembers(to: &writer)
+            writer.endObject()
+        }
         writer.endObject()
     }
 }
@@ -73,6 +99,8 @@ extension SnapshotRow {
             guard let object else { return nil }
             return try Register(object)
         }
+        var facts: [Fact] = []
+        for fact in try object.array("facts") ?? [] { facts.append(try Fact(JSONObject(fact))) }
         self.init(
             id: try object.item("id"), publish: try object.string("publish") ?? "",
             time: try object.required("time", object.int("time")),
@@ -80,7 +108,7 @@ extension SnapshotRow {
             state: ItemState(
                 position: try object.required("number", object.int("number")),
                 read: try register(object.object("read")), archived: try register(object.object("archived")),
-                seen: try object.bool("seen") ?? false))
+                seen: try object.bool("seen") ?? false), facts: facts)
     }
 
     /// Writes the row as an object.
@@ -99,6 +127,12 @@ extension SnapshotRow {
             archived.write(to: &writer)
         }
         if state.seen { writer.member("seen", true) }
+        if !facts.isEmpty {
+            writer.key("facts")
+            writer.beginArray()
+            for fact in facts { fact.write(to: &writer) }
+            writer.endArray()
+        }
         writer.member("body", raw: body)
         writer.endObject()
     }

@@ -77,8 +77,10 @@ final class HubProcess {
     private(set) var instance = ""
     private let port: Int
     private let socketPort: Int
+    private let options: [String]
 
-    init() throws {
+    init(options: [String] = []) throws {
+        self.options = options
         directory = try Directory()
         port = try freePort()
         socketPort = try freePort()
@@ -89,10 +91,11 @@ final class HubProcess {
     deinit { if process.isRunning { process.terminate() } }
 
     func start() throws {
-        process = Peal.process([
-            "hub", "--directory", directory.path, "--http-port", String(port), "--websocket-port", String(socketPort),
-            "--json",
-        ])
+        process = Peal.process(
+            [
+                "hub", "--directory", directory.path, "--http-port", String(port), "--websocket-port",
+                String(socketPort), "--json",
+            ] + options)
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

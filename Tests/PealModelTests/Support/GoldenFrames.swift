@@ -65,7 +65,8 @@ enum GoldenFrames {
             .interest(name: "news.eu", on: true), .interest(name: "news.us", on: false),
             .interests(replace: ["a", "b"])),
         "push.device": push(
-            .token("apns-token"), .user(id: "user-7", proof: "q83vEjRWeJA="), .user(id: nil, proof: nil), .end),
+            .token("apns-token"), .token("fcm-token", platform: "fcm"), .user(id: "user-7", proof: "q83vEjRWeJA="),
+            .user(id: nil, proof: nil), .end),
         "push.void": push(.void(reason: "the row could not be read")),
         "push.wall-clock": .up(
             .push([
@@ -122,6 +123,19 @@ enum GoldenFrames {
             act(.mark(.read, upTo: 40, except: [id(2)])), act(.mark(.seen, upTo: 41, except: [])),
             act(.mark(.archive, upTo: 9, except: [])), act(.interest(name: "news.eu", on: true)),
             act(.interests(["a", "b"]))),
+        "batch.preference-fact": batch(
+            act(
+                .read(items: [id(1)], on: true, passive: false, unseen: [], alsoSeen: [id(2)]),
+                results: [
+                    ItemOutcome(items: [id(2)], outcome: Outcome(.superseded, author: .api, position: 12))
+                ]),
+            act(.preference(PreferenceKey(category: "billing", channel: "email"), enabled: false)),
+            act(.fact(item: id(1), event: "answered", data: raw(#"{"choice":"b"}"#))),
+            act(.fact(item: id(1), event: "opened", data: nil))),
+        "batch.device": batch(
+            act(.token("apns-token", platform: "apns")), act(.token("", platform: nil)), act(.user(id: "user-7")),
+            act(.user(id: nil)), act(.end)),
+        "batch.catalogue": batch(.catalogue(catalogue)),
         "batch.every-outcome": batch(
             act(
                 .read(items: [id(4)], on: true, passive: false, unseen: []),
@@ -153,12 +167,17 @@ enum GoldenFrames {
             .batch(
                 Batch(
                     session: 0xab, from: 41, to: 42, chain: chain,
-                    entries: [raw(#"{"kind":"catalogue","time":1796000000000,"version":3}"#)]))),
+                    entries: [raw(#"{"kind":"weather","time":1796000000000,"version":3}"#)]))),
         "page.first": .down(
             .page(
                 Page(
                     id: 42, at: 42, chain: chain, rows: [row(2), row(1)], after: 17, last: false,
                     rest: Page.Rest(marks: marks)))),
+        "page.preferences": .down(
+            .page(
+                Page(
+                    id: 42, at: 42, chain: chain, rows: [trackedRow], after: 0, last: true,
+                    rest: Page.Rest(preferences: cells, catalogue: catalogue)))),
         "page.device": .down(
             .page(
                 Page(
@@ -221,6 +240,35 @@ enum GoldenFrames {
     private static let marks = Marks(
         read: Frontier([Mark(upTo: 30, version: 31), Mark(upTo: 12, version: 40)]),
         seen: Frontier([Mark(upTo: 30, version: 31)]), archive: Frontier([Mark(upTo: 3, version: 9)]))
+
+    private static let catalogue = Catalogue(
+        version: 3,
+        categories: [
+            Catalogue.Category(
+                slug: "billing", label: "Billing",
+                channels: [
+                    Catalogue.Channel(slug: "in_app", label: "In the app", required: true),
+                    Catalogue.Channel(slug: "email", label: "E-mail", enabled: false),
+                ]),
+            Catalogue.Category(slug: "empty", label: "Nothing yet", channels: []),
+        ])
+
+    private static let cells: [PreferenceKey: PreferenceCell] = [
+        PreferenceKey(category: "billing", channel: "email"): PreferenceCell(
+            Register(value: true, passive: false, since: 30, rank: 30, itime: time, author: device, uid: 0x30),
+            off: OptOut(since: 28, author: other, uid: 0x28), otherOff: OptOut(since: 20, author: .api, uid: 0x20)),
+        PreferenceKey(category: "billing", channel: "sms"): PreferenceCell(
+            Register(value: false, passive: false, since: 31, rank: 31, itime: time, author: device, uid: 0x31)),
+    ]
+
+    private static var trackedRow: SnapshotRow {
+        var row = row(1)
+        row.facts = [
+            Fact(event: "opened", time: time),
+            Fact(event: "answered", time: time + 5_000, data: raw(#"{"choice":"b"}"#)),
+        ]
+        return row
+    }
 
     private static func row(_ number: UInt64) -> SnapshotRow {
         SnapshotRow(

@@ -1,0 +1,16 @@
+package import PealModel
+
+extension UserProof {
+    /// Whether a proof shows who the user of a device is: base64 of HMAC-SHA256(secret, id), or a user token of the instance
+    /// whose subject is the id and which has not expired (docs/sync.md section 5). Any thread; does not block.
+    package static func isValid(_ proof: String?, ofUser id: String, in project: Project, now: Milliseconds) -> Bool {
+        guard let proof else { return false }
+        guard proof.contains(".") else {
+            return isValid(proof, externalID: id, email: nil, secret: project.secret)
+        }
+        let issuers = [project.instance, "https://\(project.instance).pushnotifications.pusher.com"]
+        let token = try? UserToken(
+            verifying: proof, key: Array(project.secret.utf8), issuers: issuers, now: Double(now) / 1_000)
+        return token?.subject.utf8.elementsEqual(id.utf8) ?? false
+    }
+}
