@@ -64,7 +64,7 @@ let package = Package(
             dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
             path: "tools/peal-bench", swiftSettings: swiftSettings),
         .target(
-            name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica"],
+            name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
             path: "tools/Simulation",
             swiftSettings: swiftSettings),
         .executableTarget(

@@ -43,11 +43,11 @@ extension MemoryReplica {
         if theirs.count != state.base.items.count {
             return "\(state.base.items.count) items are here, \(theirs.count) in the log"
         }
+        // Whose a mark was does not come with a snapshot.
         for kind in MarkKind.allCases {
-            // Whose act a mark was is the hub's to know: no snapshot carries it.
-            let mine = state.base.marks[kind].marks.map { Mark(upTo: $0.upTo, version: $0.version) }
-            let logged = other.marks[kind].marks.map { Mark(upTo: $0.upTo, version: $0.version) }
-            if mine != logged { return "marks of \(kind) are \(mine), the log says \(logged)" }
+            let mine = state.base.marks[kind].marks.map { [$0.upTo, $0.version] }
+            let logged = other.marks[kind].marks.map { [$0.upTo, $0.version] }
+            if mine != logged { return "\(kind) marks are \(mine), the log says \(logged)" }
         }
         if state.base.interests != other.interests() { return "interests differ" }
         if state.base.cells != other.cells { return "preferences are \(state.base.cells), the log says \(other.cells)" }

@@ -37,7 +37,14 @@ final class StoreFactory {
     func replica(
         _ identity: InboxIdentity, options: ReplicaOptions
     ) throws(ReplicaError) -> any SimulatedReplica {
-        MemoryReplica(identity: identity, project: "key", options: options)
+        guard isSQLite else { return MemoryReplica(identity: identity, project: "key", options: options) }
+        let path: String
+        do throws(HubStoreError) {
+            path = try self.path()
+        } catch {
+            throw ReplicaError(.ioError, "no place for a file: \(error)")
+        }
+        return try SQLiteReplica(path: path, identity: identity, options: options)
     }
 
     /// Removes what was made.
