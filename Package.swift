@@ -88,7 +88,7 @@ let package = Package(
             dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealSQLite", "PealWebSocket"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica"],
+            name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(name: "PealCommandTests", dependencies: ["PealCommand", "PealHub"], swiftSettings: swiftSettings),
     ]

@@ -101,6 +101,8 @@ def check_hub(base, instance, key, secret):
             (400, method, path, bearer, b" " * 250000), (401, method, path, json_type, data),
             (404, method, path.replace(instance, "00000000-0000-4000-8000-000000000000"), bearer, data),
         ]
+    calls += [(200, "get", "/standing?position=0", user, None), (422, "get", "/standing?position=x", user, None),
+              (404, "get", "/standing?inbox=0", admin, None), (401, "get", "/standing", None, None)]
     calls += [(200, "get", "/notifications", user, None), (200, "get", "/notifications?per_page=1&read=false", user, None)]
     for wanted, *arguments in calls:
         status = call(base, *arguments)

@@ -1,5 +1,6 @@
 internal import Foundation
 public import PealModel
+public import PealReplica
 
 /// The hub's HTTP side, for apps and servers that publish or want no replica. Each call is one request.
 public struct HubAPI: Sendable {
@@ -42,6 +43,32 @@ public struct HubAPI: Sendable {
             "GET", ["notifications"], query: query, headers: headers, body: nil, seconds: 30)
         guard status == 200, let list = try? JSON(answer[...]) else { throw Self.refusal(status, answer) }
         return list
+    }
+
+    /// Where an inbox stands, for ``PealReplica/ReplicaReader/verify(hub:)``.
+    ///
+    /// - Parameters:
+    ///   - headers: who asks, as the inbox surface wants it.
+    ///   - inbox: the inbox's id, which needs the project's secret; nil for that of the user in `headers`.
+    ///   - position: where the file stands.
+    /// - Throws: ``PealError``: `unreachable`, `refused`, `notAHub` for an answer that cannot be read.
+    public func standing(
+        headers: [String: String], inbox: String?, position: Position
+    ) async throws(PealError) -> HubStanding {
+        let query = [("position", String(position))] + (inbox.map { [("inbox", $0)] } ?? [])
+        let (status, answer) = try await hub.request(
+            "GET", ["standing"], query: query, headers: headers, body: nil, seconds: 30)
+        guard status == 200 else { throw Self.refusal(status, answer) }
+        let body = try? JSON(answer[...])
+        func hex(_ key: String) -> UInt64? { body?[key]?.stringValue.flatMap { Hex64.parse($0) } }
+        func int(_ key: String) -> Int64? { body?[key]?.intValue }
+        guard let inbox = body?["inbox"]?.stringValue, let epoch = hex("epoch"), let head = int("position"),
+            let chain = hex("chain"), let sum = hex("sum"), let total = int("total"), let unread = int("unread_count"),
+            let unseen = int("unseen_count"), let time = int("time")
+        else { throw PealError(.notAHub, "the hub's answer to GET /standing cannot be read") }
+        return HubStanding(
+            inbox: inbox, epoch: epoch, position: head, chain: chain, sum: sum, chainAsked: hex("chain_asked"),
+            counts: Counts(total: total, unread: unread, unseen: unseen), time: time)
     }
 
     private static func refusal(_ status: Int, _ answer: [UInt8]) -> PealError {

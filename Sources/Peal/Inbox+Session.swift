@@ -116,6 +116,9 @@ extension Inbox {
             lastProblem = text
             configuration.log(text)
         case .swapped(let swap): report(swap)
+        case .diverged(let divergence):
+            lastProblem = divergence.description
+            configuration.log(divergence.description)
         case .quarantined(let positions):
             for position in positions {
                 configuration.log("the entry at \(position) cannot be read; it was set aside")

@@ -11,7 +11,8 @@ let root = Command(
         """,
     subcommands: [
         HubCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command, MarkCommand.command,
-        InterestsCommand.command, PreferencesCommand.command, OutboxCommand.command, InspectCommand.command,
+        InterestsCommand.command, PreferencesCommand.command, OutboxCommand.command, ExplainCommand.command,
+        InspectCommand.command,
     ])
 
 /// The exit code and the sentence of an error.

@@ -23,17 +23,12 @@ extension Fold {
             try mark(kind, Mark(upTo: upTo, version: position))
             for id in except { try raise(kind, id, at: position) }
         case .interest(let name, let on): try setInterest(name, on: on)
-        case .interests(let names):
-            try connection.execute("UPDATE interest SET base = 0")
-            for name in names { try setInterest(name, on: true) }
-            found.interests = true
+        case .interests(let names): try replaceInterests(names)
         case .preference(let key, let enabled): try choose(key, enabled, act, at: position)
         case .fact(let item, let event, let data):
             try add(Fact(event: event, time: time, data: data), about: item, at: position)
         case .token, .user: break
-        case .end:
-            try connection.execute("UPDATE interest SET base = 0")
-            found.interests = true
+        case .end: try replaceInterests([])
         }
     }
 
@@ -41,17 +36,19 @@ extension Fold {
         _ key: PreferenceKey, _ enabled: Bool, _ act: Act, at position: Position
     ) throws(SQLiteError) {
         let tables = RestTables(connection: connection)
-        let register = Register(
-            value: enabled, passive: false, since: position, rank: position, itime: act.itime, author: act.author,
-            uid: act.uid)
+        let register = register(enabled, passive: false, act, at: position)
         var cell = PreferenceCell(register)
         if let known = try tables.cell(key) {
             cell = known
             cell.fold(register)
+            sum &-= InboxSum.preference(key, known)
         }
+        sum &+= InboxSum.preference(key, cell)
         try tables.save(cell, key)
         found.preferences = true
     }
+
+    // MARK: Facts
 
     /// The first of its kind stays.
     private mutating func add(_ fact: Fact, about id: ItemID, at position: Position) throws(SQLiteError) {
@@ -69,46 +66,79 @@ extension Fold {
             if let data = fact.data { insert.bind(5, text: data) } else { insert.bindNull(5) }
             return try insert.first()
         }
+        guard let item else { return }
+        sum &+= InboxSum.fact(fact, at: item)
         // The overlay holds no facts: nothing else has to follow.
-        if let item { found.changed.append(item) }
+        found.changed.append(item)
+    }
+
+    private mutating func deleteFacts(at position: Position) throws(SQLiteError) {
+        try connection.statement("DELETE FROM fact WHERE position = ?1 RETURNING event, time") {
+            (delete) throws(SQLiteError) in
+            delete.bind(1, position)
+            while try delete.step() {
+                sum &-= InboxSum.fact(Fact(event: delete.text(0), time: delete.int64(1)), at: position)
+            }
+        }
+    }
+
+    // MARK: Items
+
+    /// Loads an item that an entry changes, unless the entry is in it already.
+    private func load(_ id: ItemID, at position: Position) throws(SQLiteError) -> ItemState? {
+        try ItemState.base(id, before: position, connection)
+    }
+
+    private func register(_ on: Bool, passive: Bool, _ act: Act, at position: Position) -> Register {
+        Register(
+            value: on, passive: passive, since: position, rank: position, itime: act.itime, author: act.author,
+            uid: act.uid)
     }
 
     private mutating func setRead(
         _ id: ItemID, on: Bool, seen: Bool, passive: Bool, _ act: Act, at position: Position
     ) throws(SQLiteError) {
-        let item = try connection.statement(
-            """
-            UPDATE item SET read = ?2, read_rank = ?3, seen = max(seen, ?4) WHERE id = ?1 AND version < ?3
-            RETURNING position
-            """
-        ) { (update) throws(SQLiteError) -> Position? in
-            update.bind(1, id)
-            update.bind(2, on)
-            update.bind(3, position)
-            update.bind(4, seen)
-            return try update.first()
-        }
-        guard let item else { return }
-        changed(item)
-        try setRegister(item, field: 0, passive: passive, act, at: position)
+        guard let before = try load(id, at: position) else { return }
+        var item = before
+        item.read = register(on, passive: passive, act, at: position)
+        if seen { item.seen = true }
+        try save(item, of: id, over: before)
+        try setRegister(item.position, field: 0, passive: passive, act, at: position)
     }
 
     private mutating func setArchived(
         _ id: ItemID, on: Bool, _ act: Act, at position: Position
     ) throws(SQLiteError) {
-        let item = try connection.statement(
-            """
-            UPDATE item SET archived = ?2, archived_rank = ?3 WHERE id = ?1 AND version < ?3 RETURNING position
-            """
-        ) { (update) throws(SQLiteError) -> Position? in
-            update.bind(1, id)
-            update.bind(2, on)
-            update.bind(3, position)
-            return try update.first()
+        guard let before = try load(id, at: position) else { return }
+        var item = before
+        item.archived = register(on, passive: false, act, at: position)
+        try save(item, of: id, over: before)
+        try setRegister(item.position, field: 1, passive: false, act, at: position)
+    }
+
+    private mutating func setSeen(_ id: ItemID, at position: Position) throws(SQLiteError) {
+        guard let before = try load(id, at: position), !before.seen else { return }
+        var item = before
+        item.seen = true
+        try save(item, of: id, over: before)
+    }
+
+    /// Writes an item's own columns, and takes the sum along.
+    private mutating func save(_ item: ItemState, of id: ItemID, over before: ItemState) throws(SQLiteError) {
+        sum = sum &- InboxSum.of(id, before) &+ InboxSum.of(id, item)
+        try connection.statement(
+            "UPDATE item SET read = ?2, read_rank = ?3, seen = ?4, archived = ?5, archived_rank = ?6 WHERE position = ?1"
+        ) { (update) throws(SQLiteError) in
+            update.bind(1, item.position)
+            update.bind(2, item.read?.value ?? false)
+            update.bind(3, item.read?.rank ?? 0)
+            update.bind(4, item.seen)
+            update.bind(5, item.archived?.value ?? false)
+            update.bind(6, item.archived?.rank ?? 0)
+            try update.run()
         }
-        guard let item else { return }
-        changed(item)
-        try setRegister(item, field: 1, passive: false, act, at: position)
+        found.changed.append(item.position)
+        found.touchesItems = true
     }
 
     private func setRegister(
@@ -131,37 +161,21 @@ extension Fold {
         }
     }
 
-    private mutating func setSeen(_ id: ItemID, at position: Position) throws(SQLiteError) {
-        let item = try connection.statement(
-            "UPDATE item SET seen = 1 WHERE id = ?1 AND version < ?2 RETURNING position"
-        ) { (update) throws(SQLiteError) -> Position? in
-            update.bind(1, id)
-            update.bind(2, position)
-            return try update.first()
-        }
-        if let item { changed(item) }
-    }
-
     mutating func delete(_ items: [ItemID], at position: Position) throws(SQLiteError) {
         found.touchesItems = true
         for id in items {
-            let item = try connection.statement(
-                "DELETE FROM item WHERE id = ?1 AND version < ?2 RETURNING position"
-            ) { (delete) throws(SQLiteError) -> Position? in
-                delete.bind(1, id)
-                delete.bind(2, position)
-                return try delete.first()
+            guard let item = try load(id, at: position) else { continue }
+            sum &-= InboxSum.of(id, item)
+            found.deleted.append(item.position)
+            try connection.statement("DELETE FROM item WHERE position = ?1") { (delete) throws(SQLiteError) in
+                delete.bind(1, item.position)
+                try delete.run()
             }
-            guard let item else { continue }
-            found.deleted.append(item)
             try connection.statement("DELETE FROM register WHERE position = ?1") { (delete) throws(SQLiteError) in
-                delete.bind(1, item)
+                delete.bind(1, item.position)
                 try delete.run()
             }
-            try connection.statement("DELETE FROM fact WHERE position = ?1") { (delete) throws(SQLiteError) in
-                delete.bind(1, item)
-                try delete.run()
-            }
+            try deleteFacts(at: item.position)
         }
     }
 
@@ -175,7 +189,7 @@ extension Fold {
         if kind == .read { try add(mark, to: .seen) }
     }
 
-    private func add(_ mark: Mark, to kind: MarkKind) throws(SQLiteError) {
+    private mutating func add(_ mark: Mark, to kind: MarkKind) throws(SQLiteError) {
         let dominated = try connection.statement(
             "SELECT 1 FROM mark WHERE kind = ?1 AND up_to >= ?2 AND version >= ?3"
         ) { (query) throws(SQLiteError) in
@@ -185,13 +199,17 @@ extension Fold {
             return try query.step()
         }
         guard !dominated else { return }
-        try connection.statement("DELETE FROM mark WHERE kind = ?1 AND up_to <= ?2 AND version <= ?3") {
-            (delete) throws(SQLiteError) in
+        try connection.statement(
+            "DELETE FROM mark WHERE kind = ?1 AND up_to <= ?2 AND version <= ?3 RETURNING up_to, version"
+        ) { (delete) throws(SQLiteError) in
             delete.bind(1, kind.rawValue)
             delete.bind(2, mark.upTo)
             delete.bind(3, mark.version)
-            try delete.run()
+            while try delete.step() {
+                sum &-= InboxSum.mark(kind, Mark(upTo: delete.int64(0), version: delete.int64(1)))
+            }
         }
+        sum &+= InboxSum.mark(kind, mark)
         try connection.statement("INSERT OR REPLACE INTO mark (kind, up_to, version) VALUES (?1, ?2, ?3)") {
             (insert) throws(SQLiteError) in
             insert.bind(1, kind.rawValue)
@@ -203,31 +221,24 @@ extension Fold {
 
     /// An excepted register stands as of the mark; its `since` stays.
     private mutating func raise(_ kind: MarkKind, _ id: ItemID, at position: Position) throws(SQLiteError) {
-        let sql: StaticString
-        switch kind {
-        case .read:
-            sql = """
-                UPDATE item SET read_rank = ?2 WHERE id = ?1 AND version < ?2 AND read_rank > 0 RETURNING position
-                """
-        case .archive:
-            sql = """
-                UPDATE item SET archived_rank = ?2 WHERE id = ?1 AND version < ?2 AND archived_rank > 0
-                RETURNING position
-                """
-        case .seen: return
-        }
-        let item = try connection.statement(sql) { (update) throws(SQLiteError) -> Position? in
-            update.bind(1, id)
-            update.bind(2, position)
-            return try update.first()
-        }
-        if let item { changed(item) }
+        guard kind != .seen, let before = try load(id, at: position) else { return }
+        var item = before
+        if kind == .read { item.read?.rank = position } else { item.archived?.rank = position }
+        if item != before { try save(item, of: id, over: before) }
     }
 
     // MARK: Interests
 
     private mutating func setInterest(_ name: String, on: Bool) throws(SQLiteError) {
         found.interests = true
+        let before = try connection.statement("SELECT base FROM interest WHERE name = ?1") {
+            (query) throws(SQLiteError) in
+            query.bind(1, name)
+            return try query.step() && query.bool(0)
+        }
+        guard before != on else { return }
+        let hash = InboxSum.interest(name)
+        sum = on ? sum &+ hash : sum &- hash
         try connection.statement(
             "INSERT INTO interest (name, base) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET base = ?2"
         ) { (upsert) throws(SQLiteError) in
@@ -237,18 +248,16 @@ extension Fold {
         }
     }
 
-    private mutating func changed(_ item: Position) {
-        found.changed.append(item)
-        found.touchesItems = true
-    }
-}
-
-extension Statement {
-    /// The first column of the first row, after which the statement has run to its end.
-    func first() throws(SQLiteError) -> Int64? {
-        guard try step() else { return nil }
-        let value = int64(0)
-        while try step() {}
-        return value
+    private mutating func replaceInterests(_ names: [String]) throws(SQLiteError) {
+        found.interests = true
+        let before = try connection.statement("SELECT name FROM interest WHERE base = 1") {
+            (query) throws(SQLiteError) in
+            var names: Set<String> = []
+            while try query.step() { names.insert(query.text(0)) }
+            return names
+        }
+        let wanted = Set(names)
+        for name in before.subtracting(wanted) { try setInterest(name, on: false) }
+        for name in wanted.subtracting(before) { try setInterest(name, on: true) }
     }
 }

@@ -8,6 +8,8 @@ internal import PealSQLite
 struct Fold {
     let connection: Connection
     let author: Author
+    /// The additive sum of the base (docs/sync.md section 8), which every change of a row takes along.
+    var sum: UInt64
     /// What folding has found, for the transaction around it.
     var found = Found()
 
@@ -34,9 +36,11 @@ struct Fold {
     /// Acts wait for items that are not there yet.
     var keepsNewIDs = false
 
-    init(_ connection: Connection, author: Author) {
+    /// - Parameter state: of the replica, as of the base that is folded over.
+    init(_ connection: Connection, _ state: ReplicaState) {
         self.connection = connection
-        self.author = author
+        author = state.author
+        sum = state.sum
     }
 
     static let insertItem: StaticString = """
@@ -62,8 +66,9 @@ struct Fold {
         if let lean = entry.withUnsafeBufferPointer({ LeanItem(entry: $0) }) {
             bind(lean, entry, at: position, to: insert)
             found.time = lean.time
-            if keepsNewIDs { found.newIDs.append(ItemID(high: lean.high, low: lean.low)) }
-            return try finishInsert(insert, entry, at: position)
+            let id = ItemID(high: lean.high, low: lean.low)
+            if keepsNewIDs { found.newIDs.append(id) }
+            return try finishInsert(insert, id, entry, at: position)
         }
         let decoded: Entry
         do throws(JSONError) {
@@ -81,7 +86,7 @@ struct Fold {
                 return try quarantine(entry, at: position, reason: error.description)
             }
             if keepsNewIDs { found.newIDs.append(id) }
-            try finishInsert(insert, entry, at: position)
+            try finishInsert(insert, id, entry, at: position)
         case .removed(let items, _): try delete(items, at: position)
         case .act(let act): try fold(act, at: position, time: decoded.time)
         case .catalogue(let catalogue):
@@ -135,10 +140,11 @@ struct Fold {
     }
 
     private mutating func finishInsert(
-        _ insert: borrowing Statement, _ entry: RawJSON, at position: Position
+        _ insert: borrowing Statement, _ id: ItemID, _ entry: RawJSON, at position: Position
     ) throws(SQLiteError) {
         try insert.run()
         if connection.changes == 1 {
+            sum &+= InboxSum.item(id, at: position)
             found.inserted.append(position)
         } else if try !exists(position) {
             try quarantine(entry, at: position, reason: "an item with this id is there already")
@@ -185,6 +191,14 @@ struct Fold {
 }
 
 extension Statement {
+    /// The first column of the first row, after which the statement has run to its end.
+    func first() throws(SQLiteError) -> Int64? {
+        guard try step() else { return nil }
+        let value = int64(0)
+        while try step() {}
+        return value
+    }
+
     /// Binds the 16 bytes of an item's id.
     @inline(__always)
     func bind(_ index: Int32, _ id: ItemID) {

@@ -163,32 +163,6 @@ final class Overlay {
         for id in ids { _ = try item(id) }
     }
 
-    private func load(_ id: ItemID) throws(SQLiteError) -> ItemState? {
-        try connection.statement(
-            """
-            SELECT i.position, i.seen, i.read, i.read_rank, r.passive, r.since, r.itime, r.author, r.uid,
-                i.archived, i.archived_rank, a.passive, a.since, a.itime, a.author, a.uid
-            FROM item i LEFT JOIN register r ON r.position = i.position AND r.field = 0
-                LEFT JOIN register a ON a.position = i.position AND a.field = 1
-            WHERE i.id = ?1
-            """
-        ) { (query) throws(SQLiteError) -> ItemState? in
-            query.bind(1, id)
-            guard try query.step() else { return nil }
-            return ItemState(
-                position: query.int64(0), read: Self.register(query, value: 2, rest: 4),
-                archived: Self.register(query, value: 9, rest: 11), seen: query.bool(1))
-        }
-    }
-
-    private static func register(_ row: borrowing Statement, value: Int32, rest: Int32) -> Register? {
-        let rank = row.int64(value + 1)
-        guard rank > 0, let author = Author(row.text(rest + 3)) else { return nil }
-        return Register(
-            value: row.bool(value), passive: row.bool(rest), since: row.int64(rest + 1), rank: rank,
-            itime: row.int64(rest + 2), author: author, uid: row.bits(rest + 4))
-    }
-
     // MARK: Writing
 
     /// Brings the overlay columns of the file to what was computed.
@@ -212,6 +186,19 @@ final class Overlay {
         var overlays: [PreferenceKey: Bool] = [:]
         for (key, cell) in cells where chosen[key] != .some(cell.register.value) { overlays[key] = cell.register.value }
         return (changed.sorted(), try writeInterests(), try tables.write(overlays: overlays))
+    }
+
+    /// Where the file shows something else than what was computed; nothing is written.
+    func stale() throws(SQLiteError) -> (positions: [Position], interests: Bool) {
+        var wanted: [Position: Columns] = [:]
+        for (id, state) in items {
+            guard let before = base[id] else { continue }
+            let columns = columns(state, over: before)
+            if !columns.isEmpty { wanted[state.position] = columns }
+        }
+        let positions = Set(wanted.keys).union(written.keys).filter { wanted[$0] != written[$0] }
+        let names = isDevice ? try interests() : []
+        return (positions.sorted(), names != (try Self.shownInterests(connection)))
     }
 
     private func write(_ id: ItemID, _ changed: inout [Position]) throws(SQLiteError) {
@@ -296,7 +283,7 @@ extension Overlay: InboxView {
     func item(_ id: ItemID) throws(SQLiteError) -> ItemState? {
         if let known = items[id] { return known }
         if missing.contains(id) { return nil }
-        guard let state = try load(id) else {
+        guard let state = try ItemState.base(id, connection) else {
             missing.insert(id)
             return nil
         }

@@ -16,13 +16,14 @@ extension Replica {
             guard !session.awaitsSnapshot, batch.to > cursor else { return result(.ignored, state) }
             guard batch.from <= cursor else { return result(.gap, state) }
             let new = batch.entries.dropFirst(Int(cursor - batch.from))
-            var fold = Fold(connection, author: state.author)
+            var fold = Fold(connection, state)
             fold.keepsNewIDs = try hasPending()
             try fold.entries(new, first: cursor + 1)
             state.cursor = Cursor(
                 epoch: session.epoch ?? state.cursor.epoch, position: batch.to, chain: batch.chain)
             let foreign = try finish(fold, &state)
             var applied = result(foreign ? .foreign : .folded, state)
+            if let sum = batch.sum { applied.divergence = try compare(sum, &state) }
             applied.entries = new.count
             applied.quarantined = fold.found.quarantined
             return applied
@@ -32,7 +33,7 @@ extension Replica {
     func result(_ verdict: Applied.Verdict, _ state: ReplicaState) -> Applied {
         Applied(
             verdict: verdict, position: state.cursor.position, entries: 0, settledThrough: state.settledN, swap: nil,
-            quarantined: [])
+            quarantined: [], divergence: nil)
     }
 
     private func apply(
@@ -53,6 +54,7 @@ extension Replica {
         if stage.isReady {
             let swap = try swapIn(stage, &state)
             applied.swap = swap.report
+            if let sum = batch.sum { applied.divergence = try compare(sum, &state) }
             applied.quarantined = swap.quarantined
             applied.verdict = swap.foreign ? .foreign : .folded
             applied.position = state.cursor.position
@@ -69,6 +71,7 @@ extension Replica {
     func finish(_ fold: Fold, _ state: inout ReplicaState, everything: Bool = false) throws(SQLiteError) -> Bool {
         let found = fold.found
         if found.time > 0 { state.time = found.time }
+        state.sum = fold.sum
         state.synced = max(state.synced, state.time)
         let foreign = try isForeign(found, state)
         for (settled, position) in found.settled { try settle(settled, at: position, &state) }

@@ -91,9 +91,12 @@ extension Replica {
                 return WelcomeCheck(fork: reason, position: state.cursor.position, outbox: false)
             }
             try take(welcome, &state)
+            let isResumed = welcome.mode == .resume
+            let divergence = isResumed ? try compare(nil, &state) : nil
             let stage = try Stage.load(connection)
             return WelcomeCheck(
-                fork: nil, position: stage?.logPosition ?? state.cursor.position, outbox: try hasUnsent())
+                fork: nil, position: stage?.logPosition ?? state.cursor.position, outbox: try hasUnsent(),
+                repair: isResumed && state.divergence.repair, divergence: divergence)
         }
         guard !otherInbox else {
             throw ReplicaError(.otherInbox, "the hub answers with another inbox than the one that \(path) is bound to")
@@ -131,7 +134,7 @@ extension Replica {
         session.awaitsSnapshot = welcome.mode != .resume
         session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
-            try Stage.clear(connection)
+            if !state.divergence.repair { try Stage.clear(connection) }
             // So that a hub that is restored to before this contact is known for it, although nothing has been folded yet.
             if state.cursor.epoch == nil { state.cursor.epoch = welcome.epoch }
         }

@@ -44,12 +44,12 @@ extension Replica {
             guard stage.isReady else {
                 return Staged(
                     position: stage.logPosition, rows: stage.rows, last: page.last, settledThrough: state.settledN,
-                    swap: nil)
+                    swap: nil, divergence: nil)
             }
             let swap = try swapIn(stage, &state)
             return Staged(
                 position: state.cursor.position, rows: stage.rows, last: page.last, settledThrough: state.settledN,
-                swap: swap.report)
+                swap: swap.report, divergence: page.at == state.cursor.position ? try compare(page.sum, &state) : nil)
         }
     }
 
@@ -75,7 +75,7 @@ extension Replica {
             try Differences(connection, cursor: state.cursor.position, newest: stage.newestAt).find(&report)
         }
         try merge(stage)
-        var fold = Fold(connection, author: state.author)
+        var fold = Fold(connection, state)
         let log = try connection.prepare("SELECT position, bytes FROM stage_log ORDER BY position")
         while try log.step() {
             let bytes = log.blob(1)
@@ -86,6 +86,11 @@ extension Replica {
         state.time = max(
             try connection.int("SELECT time FROM item ORDER BY position DESC LIMIT 1"), fold.found.time)
         state.ahead = false
+        // The pages' rows are as of different positions: only the whole has a sum.
+        fold.sum = try BaseSum(connection).sum
+        state.divergence.computed = options.clock.wall()
+        state.divergence.repair = false
+        try state.divergence.save(connection)
         session.awaitsSnapshot = false
         try Stage.clear(connection)
         // Own acts that the staged log decided settle as in any batch.
@@ -125,6 +130,9 @@ extension Replica {
                     ON CONFLICT (name) DO UPDATE SET base = 1;
                 DELETE FROM interest WHERE base = 0 AND overlay IS NULL
                 """)
+        } else if !isDevice {
+            // A user's inbox has none; a row that is there all the same is damage.
+            try connection.execute("DELETE FROM interest")
         }
     }
 

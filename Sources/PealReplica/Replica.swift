@@ -83,10 +83,12 @@ public final class Replica {
         guard !readOnly else { return nil }
         try connection.transaction { () throws(SQLiteError) in
             let insert = try connection.prepare(
-                "INSERT INTO replica (one, identity, project, replica) VALUES (1, ?1, ?2, ?3) ON CONFLICT DO NOTHING")
+                "INSERT INTO replica (one, identity, project, replica, sum_computed) VALUES (1, ?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING"
+            )
             insert.bind(1, ReplicaFile.text(identity))
             insert.bind(2, project)
             insert.bind(3, ReplicaID(high: options.random(), low: options.random()).description)
+            insert.bind(4, options.clock.wall())
             try insert.run()
         }
         return try ReplicaState.load(connection)

@@ -75,6 +75,9 @@ struct ReplicaState {
     var settledN: Int64
     var cursor: Cursor
     var time: Milliseconds
+    /// The additive sum of the base at the cursor (docs/sync.md section 8).
+    var sum: UInt64
+    var divergence: DivergenceState
     var clockOffset: Milliseconds?
     var synced: Milliseconds
     var generation: Int64
@@ -91,7 +94,7 @@ struct ReplicaState {
             """
             SELECT identity, project, inbox, replica, secret, previous_replica, previous_secret, attempt, nonce, next_n,
                 settled_n, epoch, position, chain, time, clock_offset, synced, generation, pending_read, pending_seen,
-                pending_archive, ahead, ahead_last_n
+                pending_archive, ahead, ahead_last_n, sum, sum_computed, diverged, diverged_by, repair
             FROM replica WHERE one = 1
             """
         ) { (row) throws(SQLiteError) -> ReplicaState? in
@@ -105,7 +108,8 @@ struct ReplicaState {
                 attempt: row.int64(7), nonce: row.text(8), nextN: row.int64(9), settledN: row.int64(10),
                 cursor: Cursor(
                     epoch: row.isNull(11) ? nil : row.bits(11), position: row.int64(12), chain: row.bits(13)),
-                time: row.int64(14), clockOffset: row.optionalInt64(15), synced: row.int64(16),
+                time: row.int64(14), sum: row.bits(23), divergence: DivergenceState(row, at: 24),
+                clockOffset: row.optionalInt64(15), synced: row.int64(16),
                 generation: row.int64(17), pendingRead: row.int64(18), pendingSeen: row.int64(19),
                 pendingArchive: row.int64(20), ahead: row.bool(21), aheadLastN: row.int64(22))
         }
@@ -116,7 +120,7 @@ struct ReplicaState {
         try connection.statement(
             """
             UPDATE replica SET next_n = ?1, settled_n = ?2, epoch = ?3, position = ?4, chain = ?5, time = ?6, synced = ?7,
-                generation = ?8, pending_read = ?9, pending_seen = ?10, pending_archive = ?11, ahead = ?12
+                generation = ?8, pending_read = ?9, pending_seen = ?10, pending_archive = ?11, ahead = ?12, sum = ?13
             """
         ) { (update) throws(SQLiteError) in
             update.bind(1, nextN)
@@ -131,6 +135,7 @@ struct ReplicaState {
             update.bind(10, pendingSeen)
             update.bind(11, pendingArchive)
             update.bind(12, ahead)
+            update.bind(13, bits: sum)
             try update.run()
         }
     }

@@ -80,7 +80,7 @@ extension Replica: ReplicaReading {
 /// A second, read-only connection to a replica's file: pages without waiting for ingest. Not Sendable: it belongs to one
 /// executor, which may be another one than the replica's; every call blocks. Throws ``ReplicaError`` as ``Replica`` does.
 public final class ReplicaReader: ReplicaReading {
-    private let queries: Queries
+    let queries: Queries
 
     /// Opens a file that a ``Replica`` has made, also one of a newer version. Blocking.
     ///

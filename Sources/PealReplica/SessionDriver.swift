@@ -28,6 +28,8 @@ package struct SessionDriver {
         case report(String)
         /// A snapshot took the place of the base.
         case swapped(SwapReport)
+        /// The hub's sum showed that this replica differs; the session ends by itself where a snapshot is to repair it.
+        case diverged(Divergence)
         /// Entries that could not be read were set aside.
         case quarantined([Position])
     }
@@ -98,9 +100,11 @@ package struct SessionDriver {
         case .close(let code, let reason): effects.append(.close(code, reason))
         case .welcome(let welcome):
             let check = try store.welcomed(welcome)
+            if let divergence = check.divergence { effects.append(.diverged(divergence)) }
             try run(
                 check.fork == nil
-                    ? session.welcomed(at: check.position, outbox: check.outbox) : session.foundFork(), store)
+                    ? session.welcomed(at: check.position, outbox: check.outbox, repair: check.repair)
+                    : session.foundFork(), store)
         case .apply(let batch): try apply(batch, store)
         case .requestPage: effects.append(.send(.snapshot(try store.snapshotRequest())))
         case .stage(let page): try stage(page, store)
@@ -125,6 +129,13 @@ package struct SessionDriver {
         try run(
             session.applied(
                 to: applied.position, settledThrough: applied.settledThrough, swapped: applied.swap != nil), store)
+        try take(applied.divergence, store)
+    }
+
+    private mutating func take(_ divergence: Divergence?, _ store: some ReplicaStore) throws(ReplicaError) {
+        guard let divergence else { return }
+        effects.append(.diverged(divergence))
+        if !divergence.isMended { try run(session.diverged(), store) }
     }
 
     private mutating func stage(_ page: Page, _ store: some ReplicaStore) throws(ReplicaError) {
@@ -132,6 +143,7 @@ package struct SessionDriver {
         if let swap = staged.swap { effects.append(.swapped(swap)) }
         try run(session.staged(to: staged.position, last: staged.last, swapped: staged.swap != nil), store)
         try run(session.settled(through: staged.settledThrough), store)
+        try take(staged.divergence, store)
     }
 
     private mutating func push(_ store: some ReplicaStore) throws(ReplicaError) {

@@ -8,11 +8,19 @@ public struct WelcomeCheck: Equatable, Sendable {
     public var position: Position
     /// Whether acts wait to be sent.
     public var outbox: Bool
+    /// A snapshot is wanted although the log could be resumed: this replica has diverged (docs/sync.md section 8).
+    public var repair: Bool
+    /// The rows are not what was folded, and this is the time to report it.
+    public var divergence: Divergence?
 
-    package init(fork: ForkReason?, position: Position, outbox: Bool) {
+    package init(
+        fork: ForkReason?, position: Position, outbox: Bool, repair: Bool = false, divergence: Divergence? = nil
+    ) {
         self.fork = fork
         self.position = position
         self.outbox = outbox
+        self.repair = repair
+        self.divergence = divergence
     }
 
     /// What shows that another copy of this replica lives (docs/sync.md section 7).
@@ -54,10 +62,12 @@ public struct Applied: Equatable, Sendable {
     public var swap: SwapReport?
     /// Positions of entries that could not be decoded and were set aside.
     public var quarantined: [Position]
+    /// The hub's sum showed that this replica has diverged, and this is the time to report it.
+    public var divergence: Divergence?
 
     package init(
         verdict: Verdict, position: Position, entries: Int, settledThrough: Int64, swap: SwapReport?,
-        quarantined: [Position]
+        quarantined: [Position], divergence: Divergence? = nil
     ) {
         self.verdict = verdict
         self.position = position
@@ -65,6 +75,7 @@ public struct Applied: Equatable, Sendable {
         self.settledThrough = settledThrough
         self.swap = swap
         self.quarantined = quarantined
+        self.divergence = divergence
     }
 }
 
@@ -80,13 +91,19 @@ public struct Staged: Equatable, Sendable {
     public var settledThrough: Int64
     /// What the swap found, where the stage took the place of the base with this page.
     public var swap: SwapReport?
+    /// The hub's sum showed that the new base differs all the same, and this is the time to report it.
+    public var divergence: Divergence?
 
-    package init(position: Position, rows: Int64, last: Bool, settledThrough: Int64, swap: SwapReport?) {
+    package init(
+        position: Position, rows: Int64, last: Bool, settledThrough: Int64, swap: SwapReport?,
+        divergence: Divergence? = nil
+    ) {
         self.position = position
         self.rows = rows
         self.last = last
         self.settledThrough = settledThrough
         self.swap = swap
+        self.divergence = divergence
     }
 }
 

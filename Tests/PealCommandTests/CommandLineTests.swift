@@ -6,7 +6,9 @@ import Testing
         let help = try Peal.run("--help")
         #expect(help.status == 0)
         #expect(help.output.contains("exit codes: 0 done"))
-        for word in ["hub", "publish", "inbox", "tail", "mark", "interests", "preferences", "outbox", "inspect"] {
+        for word in [
+            "hub", "publish", "inbox", "tail", "mark", "interests", "preferences", "outbox", "explain", "inspect",
+        ] {
             #expect(help.output.contains("\n  \(word) "), "\(word) is missing in the help")
         }
         let nothing = try Peal.run([])
@@ -15,7 +17,7 @@ import Testing
 
     @Test(arguments: [
         ["hub"], ["publish"], ["inbox"], ["tail"], ["mark"], ["mark", "read"], ["mark", "all-read"], ["interests"],
-        ["interests", "set"], ["preferences"], ["preferences", "set"], ["outbox"], ["inspect"],
+        ["interests", "set"], ["preferences"], ["preferences", "set"], ["outbox"], ["explain"], ["inspect"],
     ])
     func `every command explains itself`(path: [String]) throws {
         let help = try Peal.run(path + ["--help"])

@@ -109,6 +109,7 @@ import Testing
         #expect(result.settled == [Settled(n: 2, uid: end.uid, outcome: .applied)])
         #expect(try outcomes(result) == [.applied, .applied])
         #expect(try device(hub, phone) == nil)
+        #expect(result.appended.map(\.sum) == [InboxSum.interest("news"), 0])
         #expect(try hub.publish("late", interests: ["news"]).matched == 0)
         #expect(try hub.push([hub.mutation(3, .token("t"))], phone).stop == .fenced)
         let again = try hub.admit(

@@ -153,6 +153,7 @@ private struct RandomHistory {
         if let wanted { #expect(entry == wanted, "seed \(seed), position \(appended.position)") }
         model.fold(entry)
         #expect(appended.position == model.head, "seed \(seed)")
+        #expect(appended.sum == model.sum, "seed \(seed), position \(appended.position)")
     }
 
     private mutating func fresh() -> UInt64 { random.next() }
@@ -205,6 +206,7 @@ private struct RandomHistory {
         #expect(try hub.folded(inbox, device: model.interests() != nil) == model, "seed \(seed)")
         let page = try hub.reader.snapshotPage(of: inbox, id: nil, below: nil, maxRows: .max, maxBytes: .max)
         #expect(page.last && page.at == model.head, "seed \(seed)")
+        #expect(page.sum == model.sum, "seed \(seed)")
         #expect(page.rest?.marks == model.marks, "seed \(seed)")
         #expect(page.rest?.interests == model.interests()?.sorted(), "seed \(seed)")
         #expect(page.rest?.preferences == model.cells, "seed \(seed)")

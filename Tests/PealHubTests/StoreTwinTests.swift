@@ -375,6 +375,7 @@ private struct Twins {
             try same(row) { try $0.list(ListQuery(read: false, categories: ["news"], perPage: 2, now: now), of: inbox) }
             try same(row) { try? $0.preferences(of: inbox) }
             for position in 0...6 { try same(row) { try $0.chain(of: inbox, at: Position(position)) } }
+            try same(row) { try $0.sum(of: inbox) }
         }
     }
 

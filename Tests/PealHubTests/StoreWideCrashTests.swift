@@ -4,10 +4,10 @@ import Testing
 @testable import PealHub
 
 /// Wide fan-outs leave rows of `log` and `inbox` for later and share their bytes; no crash, rollback or settling at any moment
-/// loses an entry, doubles one, or breaks a chain.
+/// loses an entry, doubles one, or breaks a chain or a sum.
 @Suite struct StoreWideCrashTests {
     @Test(arguments: 0..<24)
-    func `every log is dense, chained and complete over crashes at any moment`(_ seed: UInt64) throws {
+    func `every log is dense, chained, complete and rightly summed over crashes at any moment`(_ seed: UInt64) throws {
         var history = try WideHistory(seed: seed)
         for _ in 0..<24 { try history.step() }
         try history.check()
@@ -42,7 +42,7 @@ import Testing
         }
         #expect(rounds == 4)
         hub = try hub.crashed()
-        for inbox in devices { #expect(try hub.entries(inbox).map(\.position) == [1, 2]) }
+        for inbox in devices { try WideHistory.checkLog(hub, inbox, count: 2) }
         let behind = "SELECT count(*) FROM inbox i JOIN log l ON l.inbox = i.id AND l.position > i.head"
         #expect(try (hub.store as? SQLiteHubStore)?.database.int(behind) == 0)
     }
@@ -114,6 +114,7 @@ private struct WideHistory {
         case 0: try crash()
         case 1: (hub.store as? SQLiteHubStore)?.wantsSettling = true
         case 2: try undone()
+        case 3, 4: try act()
         default: try group()
         }
     }
@@ -127,6 +128,19 @@ private struct WideHistory {
     private mutating func name() -> String {
         published += 1
         return (Int.random(in: 0..<3, using: &random) > 0 ? "w" : "n") + "\(published)"
+    }
+
+    /// A replica's act over items whose inbox rows may be behind.
+    private mutating func act() throws {
+        let inbox = inboxes[Int.random(in: 0..<inboxes.count, using: &random)]
+        let page = try hub.reader.snapshotPage(of: inbox, id: nil, below: nil, maxRows: .max, maxBytes: .max)
+        guard let item = page.rows.randomElement(using: &random) else { return }
+        let uid = random.next()
+        let now = hub.now
+        _ = try hub.commit { (store) throws(HubStoreError) in
+            try store.act(
+                .read(items: [item.id], on: uid & 1 == 0, passive: false), uid: uid, observed: nil, in: inbox, now: now)
+        }
     }
 
     /// Some publishes in one group commit, one of them perhaps undone in its savepoint.
@@ -183,11 +197,15 @@ private struct WideHistory {
         #expect(entries.map(\.position) == Array(1...Position(count ?? max(entries.count, 1))))
         var chain: UInt64 = 0
         var hasher = SHA256Hasher()
+        var state = InboxState(device: true)
         for entry in entries {
+            state.fold(try Entry(entry.bytes[...]))
             chain = hasher.link(after: chain, entry: entry.bytes[...])
             #expect(entry.chain == chain)
             #expect(try hub.reader.chain(of: inbox, at: entry.position) == chain)
         }
+        let standing = try hub.reader.sum(of: inbox)
+        #expect(standing.head == state.head && standing.sum == state.sum)
         return entries
     }
 }

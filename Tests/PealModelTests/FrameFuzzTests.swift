@@ -132,11 +132,11 @@ private func stepHub(
 }
 
 private func stepDevice(_ device: inout DeviceSession, _ bytes: [UInt8], _ number: Int64, _ random: inout SplitMix64) {
-    switch random.below(14) {
+    switch random.below(15) {
     case 0: _ = device.start()
     case 1: _ = device.opened()
     case 2: _ = device.greeted(attempt: 12)
-    case 3: _ = device.welcomed(at: number, outbox: random.chance(50))
+    case 3: _ = device.welcomed(at: number, outbox: random.chance(50), repair: random.chance(20))
     case 4: _ = device.fired(random.pick(DeviceSession.Timer.allCases))
     case 5: _ = device.applied(to: number, settledThrough: number, swapped: random.chance(30))
     case 6: _ = device.staged(to: number, last: random.chance(50), swapped: random.chance(50))
@@ -144,6 +144,7 @@ private func stepDevice(_ device: inout DeviceSession, _ bytes: [UInt8], _ numbe
     case 8: _ = device.networkChanged()
     case 9: _ = device.closed(CloseCode(rawValue: 4_000 + UInt16(random.below(300))), "")
     case 10: _ = device.outboxChanged()
+    case 11: _ = device.diverged()
     default:
         if let frame = try? DownFrame(bytes[...]) { _ = device.received(frame, bytes: bytes.count) }
     }

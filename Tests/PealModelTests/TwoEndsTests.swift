@@ -86,3 +86,26 @@ private func settle(_ ends: inout TwoEnds, seed: UInt64) -> Int {
         #expect(settle(&ends, seed: seed) < 700, "seed \(seed)")
     }
 }
+
+@Test func `a replica that diverged finds out by the sum and is repaired by one snapshot`() {
+    for seed in 0..<100 as Range<UInt64> {
+        var ends = TwoEnds(seed: seed)
+        for _ in 0..<5 { ends.hub.publish(now: 0) }
+        ends.wake()
+        _ = settle(&ends, seed: seed)
+        // Something that no entry says.
+        ends.device.base.fold(Entry(time: 0, kind: .removed(items: [item(3)], why: "retract")))
+        for _ in 0..<ends.random.below(3) { ends.act() }
+        ends.hub.publish(now: 0)
+        ends.wake()
+        for _ in 0..<20_000 {
+            if ends.device.repairs > 0, ends.device.session.isSettled, ends.device.outbox.isEmpty { break }
+            if ends.random.chance(1) { ends.cutWithNotice() }
+            if ends.deliverUp() || ends.write() || ends.deliverDown() { continue }
+            if !ends.fireTimer(within: .max / 2) { break }
+        }
+        #expect(ends.device.repairs == 1, "seed \(seed)")
+        #expect(ends.device.base == ends.hub.history.last, "seed \(seed)")
+        #expect(ends.device.outbox.isEmpty, "seed \(seed)")
+    }
+}

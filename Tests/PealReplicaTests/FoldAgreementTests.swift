@@ -105,6 +105,7 @@ private struct Life {
         let applied = try replica.apply(hub.batch(from: from, to: to))
         #expect(applied.verdict == .folded)
         #expect(applied.position == to)
+        #expect(applied.divergence == nil)
     }
 
     /// What the hub would make of the pending acts if they came now, over what the replica has folded.
@@ -144,6 +145,10 @@ extension TestHub {
             let difference = try reference.difference(to: life.replica)
             #expect(difference == nil, "seed \(seed), step \(step)")
             if difference != nil { return }
+            #expect(try life.replica.sumDifference(to: life.hub) == nil, "seed \(seed), step \(step)")
+            if step % 20 == 0 {
+                #expect(try life.replica.failedChecks() == [], "seed \(seed), step \(step)")
+            }
         }
         // When everything has been exchanged nothing is pending and both ends show the same.
         for mutation in life.wire { life.hub.process(mutation, by: life.id) }

@@ -159,6 +159,8 @@ import Testing
             let page = hub.page(
                 id: UInt64(start), before: after, limit: Int.random(in: 1...9, using: &random), first: after == .max)
             let staged = try replica.stage(page)
+            #expect(staged.divergence == nil, "seed \(seed)")
+            #expect(try replica.failedChecks() == [], "seed \(seed)")
             (last, after, report) = (page.last, page.after, staged.swap)
             for _ in 0..<Int.random(in: 0...3, using: &random) { happen(&hub) }
             if report == nil, random.chance(25) {
@@ -172,6 +174,7 @@ import Testing
             let to = Position.random(in: (from + 1)...max(hub.head, from + 1), using: &random)
             let applied = try replica.apply(hub.batch(from: from, to: to))
             if let swap = applied.swap { report = swap }
+            #expect(applied.divergence == nil, "seed \(seed)")
             from = to
         }
         #expect(report?.unexplained == [], "seed \(seed)")
@@ -181,6 +184,8 @@ import Testing
         #expect(try replica.outbox().isEmpty, "seed \(seed)")
         let reference = Reference(state: hub.state, hub: hub, now: hub.synced)
         #expect(try reference.difference(to: replica) == nil, "seed \(seed)")
+        #expect(try replica.sumDifference(to: hub) == nil, "seed \(seed)")
+        #expect(try replica.failedChecks() == [], "seed \(seed)")
         #expect(try replica.inspect(integrity: true).problems == [])
     }
 

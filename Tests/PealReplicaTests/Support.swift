@@ -1,5 +1,6 @@
 import Glibc
 import PealModel
+import PealSQLite
 import Testing
 
 @testable import PealReplica
@@ -104,6 +105,19 @@ extension Replica {
             after = page.next
         } while after != nil
         return items
+    }
+}
+
+extension Replica {
+    /// The checks of the file that fail, with their evidence.
+    func failedChecks() throws -> [Verification.Check] { try verify().checks.filter(\.isFailure) }
+
+    /// Compares the kept sum, the sum of the rows and the sum of the hub's state at the cursor; nil where they agree.
+    func sumDifference(to hub: TestHub) throws -> String? {
+        let (state, rows) = try read { () throws(SQLiteError) in (try loadState(), try BaseSum(connection).sum) }
+        let wanted = hub.states[Int(state.cursor.position)].sum
+        if state.sum != wanted { return "the kept sum at \(state.cursor.position) differs from the model's" }
+        return rows == wanted ? nil : "the rows' sum at \(state.cursor.position) differs from the model's"
     }
 }
 

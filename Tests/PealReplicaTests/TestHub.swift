@@ -111,7 +111,7 @@ struct TestHub {
         let to = to ?? head
         return Batch(
             session: session, from: from, to: to, chain: chains[Int(to)],
-            entries: entries[Int(from)..<Int(to)].map { $0[...] })
+            entries: entries[Int(from)..<Int(to)].map { $0[...] }, sum: states[Int(to)].sum)
     }
 
     func welcome(
@@ -144,7 +144,8 @@ struct TestHub {
             rest: first
                 ? Page.Rest(
                     marks: state.marks, interests: state.interests().map { $0.sorted() }, preferences: state.cells,
-                    catalogue: state.currentCatalogue) : nil)
+                    catalogue: state.currentCatalogue) : nil,
+            sum: all.count <= limit ? state.sum : nil)
     }
 }
 

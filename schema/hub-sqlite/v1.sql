@@ -32,6 +32,8 @@ CREATE TABLE inbox (
     epoch INTEGER NOT NULL,
     head INTEGER NOT NULL DEFAULT 0,
     chain INTEGER NOT NULL DEFAULT 0,
+    -- The additive sum of the state at head (docs/sync.md section 8); 0 for an inbox that holds nothing.
+    sum INTEGER NOT NULL DEFAULT 0,
     floor INTEGER NOT NULL DEFAULT 0,
     -- The version of the project's catalogue that the log holds; 0 for none, and always for a device's.
     catalogue INTEGER NOT NULL DEFAULT 0

@@ -19,6 +19,11 @@ CREATE TABLE replica (
     position INTEGER NOT NULL DEFAULT 0,
     chain INTEGER NOT NULL DEFAULT 0,
     time INTEGER NOT NULL DEFAULT 0,        -- of the entry at position
+    sum INTEGER NOT NULL DEFAULT 0,         -- the additive sum of the base at position (docs/sync.md section 8)
+    sum_computed INTEGER NOT NULL DEFAULT 0,        -- when it was last computed from the rows, by this device's clock
+    diverged INTEGER,                       -- when the hub's sum last differed, by this device's clock
+    diverged_by INTEGER,                    -- the hub's less ours: what one cause keeps, whatever is folded afterwards
+    repair INTEGER NOT NULL DEFAULT 0,      -- a snapshot is wanted for it and not swapped in yet
     clock_offset INTEGER,                   -- hub clock minus wall clock, at the last welcome
     synced INTEGER NOT NULL DEFAULT 0,      -- the highest hub time ever seen
     generation INTEGER NOT NULL DEFAULT 0,  -- grows with each change of the outbox

@@ -17,6 +17,11 @@ final class MemoryHubReader: HubReader {
         return Admission.Log(epoch: inbox.epoch, head: inbox.head, floor: inbox.floor)
     }
 
+    func sum(of inbox: InboxKey) throws(HubStoreError) -> InboxAtHead {
+        let inbox = try state.box(inbox).value
+        return InboxAtHead(epoch: inbox.epoch, head: inbox.head, chain: inbox.chain, sum: inbox.sum)
+    }
+
     func chain(of inbox: InboxKey, at position: Position) throws(HubStoreError) -> UInt64? {
         try state.box(inbox).value.chain(at: position)
     }
@@ -89,7 +94,10 @@ final class MemoryHubReader: HubReader {
             page.after = item.position
             return true
         }
-        if page.last { page.after = 0 }
+        if page.last {
+            page.after = 0
+            page.sum = inbox.sum
+        }
         return page
     }
 

@@ -46,7 +46,8 @@ extension MemoryHubStore {
             inbox: key, replica: ReplicaKey(row: Int64(known ?? 0)),
             welcome: Welcome(
                 session: freshSession(), mode: .forked, epoch: inbox.epoch, inbox: inbox.id, head: inbox.head,
-                attempt: hello.attempt, nonce: hello.nonce, time: now))
+                attempt: hello.attempt, nonce: hello.nonce, time: now),
+            sum: inbox.sum)
     }
 
     private func open(
@@ -74,7 +75,8 @@ extension MemoryHubStore {
             lastUID: replica.lastUID, settled: settled(hello.outbox, of: replica), attempt: hello.attempt, nonce: nonce,
             secret: secret, time: now)
         return Admitted(
-            inbox: key, replica: ReplicaKey(row: Int64(row)), welcome: welcome, replaced: replaced, appended: catalogue)
+            inbox: key, replica: ReplicaKey(row: Int64(row)), welcome: welcome, sum: inbox.sum, replaced: replaced,
+            appended: catalogue)
     }
 
     private func settled(_ outbox: ClosedRange<Int64>, of replica: ReplicaRow) -> [Settled] {

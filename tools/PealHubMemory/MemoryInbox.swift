@@ -42,6 +42,8 @@ struct MemoryInbox: Sendable {
     let epoch: UInt64
     var floor: Position = 0
     var chain: UInt64 = 0
+    /// The additive sum of the state.
+    var sum: UInt64 = 0
     /// The entry of position p is at p − 1.
     var log = Chunks<LogRow>()
     /// The fold of the whole log.
@@ -176,13 +178,15 @@ struct MemoryInbox: Sendable {
         }
         let before = state.marks
         state.fold(entry)
+        if case .item(let id, _, _) = entry.kind { sum &+= InboxSum.item(id, at: head) } else { sum = state.sum }
         if case .act(let act) = entry.kind, case .mark(let kind, let upTo, _) = act.effect {
             noteMark(kind, Mark(upTo: upTo, version: head, author: act.author), before, itime: act.itime)
         }
         self.chain = chain
         log.append(LogRow(chain: chain, time: entry.time, publish: publish, item: item, bytes: bytes))
         trimDeleted(entry)
-        return Appended(inbox: key, position: head, chain: chain, content: EntryBytes(bytes), time: entry.time)
+        return Appended(
+            inbox: key, position: head, chain: chain, sum: sum, content: EntryBytes(bytes), time: entry.time)
     }
 
     /// Notes when what an act makes true becomes true; before the fold. What is true already keeps its time.

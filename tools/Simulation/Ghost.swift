@@ -172,6 +172,10 @@ final class Ghost {
         let line = Line(entry: decoded, chain: entry.chain, time: world.now)
         if case .act(let act) = decoded.kind { judge(act, key, at: entry.position) }
         take(line, key)
+        // In memory it is the model's own sum.
+        if world.schedule.shape.isSQLite, entry.sum != inboxes[key]?.states.last?.sum {
+            world.fail("inbox \(key) \(entry.position): the sum that the store keeps is not that of the state")
+        }
         checkAfter(decoded, key)
     }
 

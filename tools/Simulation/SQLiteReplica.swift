@@ -121,6 +121,8 @@ final class SQLiteReplica: SimulatedReplica {
         let counted = try replica.counts().unread
         if counted != Int64(unread) { return "\(counted) are counted as unread, the log says \(unread)" }
         if sight.interests != other.interests() { return "interests differ" }
+        let sums = (try replica.sum(), try replica.computedSum())
+        if sums != (other.sum, other.sum) { return "the sums are \(sums), the log's is \(other.sum)" }
         return nil
     }
 }

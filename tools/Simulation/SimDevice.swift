@@ -137,6 +137,7 @@ final class SimDevice {
             world.fail("device \(id) stopped: \(code.rawValue) \(reason)", unless: world.mayRefuse(id))
         case .status, .report: break
         case .swapped: resets += 1
+        case .diverged(let divergence): world.fail("device \(id): \(divergence)")
         case .quarantined(let positions): world.fail("device \(id): entries cannot be read: \(positions)")
         }
     }

@@ -298,11 +298,13 @@ final class SimHub {
                 let entries = try reader.entries(
                     of: InboxKey(row: inbox), after: position, maxCount: min(count, 5), maxBytes: bytes)
                 guard let last = entries.last else { return false }
+                let standing = try reader.sum(of: InboxKey(row: inbox))
                 link.down.append(
                     .batch(
                         Batch(
                             session: session, from: position, to: last.position, chain: last.chain,
-                            entries: entries.map { $0.bytes[...] })))
+                            entries: entries.map { $0.bytes[...] },
+                            sum: standing.head == last.position ? standing.sum : nil)))
                 link.session.sent(to: last.position, bytes: 100 * entries.count, now: world.hubNow)
                 world.sent(link)
             } catch {

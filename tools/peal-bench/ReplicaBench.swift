@@ -130,6 +130,51 @@ enum ReplicaBench {
 
     }
 
+    /// The sum of 1,000,000 items computed from their rows, untouched and with every second one read.
+    static func sum(_ words: [String]) throws {
+        defer { remove(path) }
+        let hashing = now()
+        var total: UInt64 = 0
+        for index in 0..<20_000_000 as Range<UInt64> {
+            total &+= InboxSum.item(ItemID(high: index, low: total), at: Int64(index))
+        }
+        print("hash of an item's row: \(((now() - hashing) * 50 * 10).rounded() / 10) ns (\(total))")
+        let size = 1_000_000
+        let source = Source(count: size)
+        _ = try foldSeconds(path, source.frames(of: 500))
+        let replica = try Replica(path: path, identity: .user(externalID: "bench", email: nil), project: "bench")
+        func measure(_ label: String) throws {
+            var times: [Double] = []
+            for _ in 0..<5 {
+                let begin = now()
+                let computed = try replica.computedSum()
+                times.append((now() - begin) * 1_000)
+                let kept = try replica.sum()
+                precondition(computed == kept, "the kept sum is that of the rows")
+            }
+            print("sum of \(size) \(label): \(times.sorted()[2].rounded()) ms")
+        }
+        try measure("untouched items")
+        var position = Int64(size)
+        for first in stride(from: 0, to: size, by: 1_000) {
+            let ids = (0..<500).map { index in
+                let number = first + 2 * index + 1
+                return ItemID(
+                    time: 1_700_000_000_000 + Int64(number) * 10, counter: UInt64(number),
+                    random: UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+            }
+            let act = Act(
+                author: .api, n: nil, uid: UInt64(position), itime: 1, outcome: .applied,
+                effect: .read(items: ids, on: true, passive: false, unseen: []))
+            _ = try replica.apply(
+                Batch(
+                    session: 1, from: position, to: position + 1, chain: 1,
+                    entries: [Entry(time: 1, kind: .act(act)).bytes[...]]))
+            position += 1
+        }
+        try measure("items, half of them read")
+    }
+
     /// The first page of 50 unread items from 1,000 and from 1,000,000, and raw C with the same query.
     static func page(_ words: [String]) throws {
         defer { remove(path) }

@@ -19,9 +19,10 @@ do {
     case "latency": try await LatencyBench.run(rest)
     case "hub": try HubProcess.serve()
     case "fold": try ReplicaBench.fold(rest)
+    case "sum": try ReplicaBench.sum(rest)
     case "page": try ReplicaBench.page(rest)
     default:
-        print("usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | page")
+        print("usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page")
         exit(2)
     }
     exit(0)

@@ -5,17 +5,32 @@ import PealReplica
 enum InspectCommand {
     static let command = Command(
         name: "inspect", summary: "look into a replica's file: cursor, counts, outbox, sizes, integrity",
-        discussion: "Reads only: safe on a live file, and on a customer's copy.",
+        discussion: """
+            Reads only: safe on a live file, and on a customer's copy. With --verify it checks the invariants of docs/sync.md
+            section 9, one by one, with evidence and without content; a failed check ends with exit code 5.
+            """,
         operands: [Operand(name: "FILE", help: "a .peal file")],
         options: [
             Option(name: "quick", value: nil, help: "leave the integrity check out"),
             Option(name: "json", value: nil, help: "JSON"),
-        ],
-        examples: ["peal inspect ~/.local/share/peal/id-%4dary.peal"], run: run)
+        ] + verifyOptions,
+        examples: [
+            "peal inspect ~/.local/share/peal/id-%4dary.peal",
+            "peal inspect --verify --hub http://127.0.0.1:8080 ~/.local/share/peal/id-%4dary.peal",
+        ], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        if arguments.has("verify") { return try await verify(arguments) }
+        guard arguments.value("hub") == nil else { throw CommandError.usage("--hub goes with --verify.") }
         let reader = try ReplicaReader(path: arguments.operands[0])
-        let found = try reader.inspect(integrity: !arguments.has("quick"))
+        let found: Inspection
+        do {
+            found = try reader.inspect(integrity: !arguments.has("quick"))
+        } catch {
+            throw CommandError(
+                code: .badFile, message: error.message,
+                hint: "--verify answers check by check, also where one cannot be read.")
+        }
         let problems = found.problems ?? []
         if arguments.has("json") { json(found) } else { show(found) }
         return problems.isEmpty ? .success : .badFile

@@ -13,7 +13,9 @@ extension Hub {
                 moved.append(live)
             }
             live.head = entry.position
-            live.ring.append(LogEntry(position: entry.position, chain: entry.chain, content: entry.content))
+            live.sum = entry.sum
+            live.ring.append(
+                LogEntry(position: entry.position, chain: entry.chain, sum: entry.sum, content: entry.content))
         }
         guard !moved.isEmpty, !isWaiting else { return }
         let delay = pace.delay(of: moved.reduce(0) { $0 + $1.connections.count }, now: clock())

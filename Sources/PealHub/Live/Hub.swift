@@ -180,8 +180,9 @@ actor Hub {
         connection.inbox = admitted.inbox
         connection.replica = admitted.replica
         connection.joined = admitted.welcome.session
+        connection.resumes = admitted.welcome.mode == .resume
         sessions[admitted.welcome.session] = connection.id
-        let live = inboxes[admitted.inbox] ?? LiveInbox(head: admitted.welcome.head)
+        let live = inboxes[admitted.inbox] ?? LiveInbox(head: admitted.welcome.head, sum: admitted.sum)
         inboxes[admitted.inbox] = live
         live.connections[connection.id] = connection
         connection.live = live
@@ -189,6 +190,10 @@ actor Hub {
 
     private func loadPage(_ request: SnapshotRequest, _ connection: HubConnection) {
         guard let inbox = connection.inbox else { return }
+        if connection.resumes {
+            connection.resumes = false
+            log("a replica differs from the log that it has folded and loads a snapshot (docs/sync.md section 8)")
+        }
         let id = connection.id
         logReader?.page(of: inbox, request) { result in
             self.service.post {
@@ -221,7 +226,9 @@ actor Hub {
             else { return false }
             let before = buffer.count
             head.removeAll(keepingCapacity: true)
-            Batch.appendHead(session: session, from: position, to: last.position, chain: last.chain, into: &head)
+            Batch.appendHead(
+                session: session, from: position, to: last.position, chain: last.chain,
+                sum: last.sum ?? connection.live?.sum(at: last.position), into: &head)
             buffer.append(head)
             for entry in entries {
                 if entry.position > position + 1 { buffer.append(Self.comma) }

@@ -19,6 +19,8 @@ final class HubConnection {
     var fetched: ArraySlice<LogEntry> = []
     /// A read of the log is under way.
     var fetching = false
+    /// The log could be resumed: a snapshot that is asked for all the same repairs a divergence.
+    var resumes = false
     /// When the socket was opened; one that says no hello is closed.
     let opened: Milliseconds
 
@@ -31,13 +33,21 @@ final class HubConnection {
 /// An inbox that somebody is connected to. Belongs to the hub's thread.
 final class LiveInbox {
     var head: Position
+    /// The additive sum at `head` (docs/sync.md section 8).
+    var sum: UInt64
     var ring = Ring()
     /// Who is connected; each connection has this inbox as its `live` meanwhile, and lets go of it when it leaves.
     var connections: [ConnectionID: HubConnection] = [:]
     /// Its sessions are to be told of `head`.
     var hasMoved = false
 
-    init(head: Position) { self.head = head }
+    init(head: Position, sum: UInt64) {
+        self.head = head
+        self.sum = sum
+    }
+
+    /// The sum at a position that was read from the log, which does not keep it: known where it is the head.
+    func sum(at position: Position) -> UInt64? { position == head ? sum : nil }
 
     /// A session was given entries: with no other session, nobody asks for them again.
     func wrote(through position: Position) {

@@ -32,16 +32,20 @@ package struct Admitted: Equatable, Sendable {
     package var welcome: Welcome
     /// The session that this one replaced, for 4105; nil where there was none.
     package var replaced: UInt64?
+    /// The additive sum of the inbox at the welcome's head (docs/sync.md section 8).
+    package var sum: UInt64
     /// The catalogue, where the log got a newer one; the welcome's head counts it.
     package var appended: Appended?
 
     /// An accepted hello of its parts.
     package init(
-        inbox: InboxKey, replica: ReplicaKey, welcome: Welcome, replaced: UInt64? = nil, appended: Appended? = nil
+        inbox: InboxKey, replica: ReplicaKey, welcome: Welcome, sum: UInt64, replaced: UInt64? = nil,
+        appended: Appended? = nil
     ) {
         self.inbox = inbox
         self.replica = replica
         self.welcome = welcome
+        self.sum = sum
         self.replaced = replaced
         self.appended = appended
     }

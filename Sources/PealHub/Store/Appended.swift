@@ -8,16 +8,21 @@ package struct Appended: Equatable, Sendable {
     package var position: Position
     /// The chain at `position`.
     package var chain: UInt64
+    /// The additive sum of the inbox at `position` (docs/sync.md section 8).
+    package var sum: UInt64
     /// The encoded entry.
     package var content: EntryBytes
     /// When it was appended.
     package var time: Milliseconds
 
     /// An appended entry of its parts.
-    package init(inbox: InboxKey, position: Position, chain: UInt64, content: EntryBytes, time: Milliseconds) {
+    package init(
+        inbox: InboxKey, position: Position, chain: UInt64, sum: UInt64, content: EntryBytes, time: Milliseconds
+    ) {
         self.inbox = inbox
         self.position = position
         self.chain = chain
+        self.sum = sum
         self.content = content
         self.time = time
     }
@@ -32,15 +37,18 @@ package struct LogEntry: Equatable, Sendable {
     package var position: Position
     /// The chain at `position`.
     package var chain: UInt64
+    /// The additive sum of the inbox at `position`, where it is known: the log does not keep it.
+    package var sum: UInt64?
     /// The encoded entry.
     package var content: EntryBytes
     /// Its bytes; a copy where they are shared.
     package var bytes: [UInt8] { content.array }
 
     /// A log entry of its parts.
-    package init(position: Position, chain: UInt64, content: EntryBytes) {
+    package init(position: Position, chain: UInt64, sum: UInt64? = nil, content: EntryBytes) {
         self.position = position
         self.chain = chain
+        self.sum = sum
         self.content = content
     }
 }
@@ -97,5 +105,13 @@ package struct ActResult: Equatable, Sendable {
         self.results = results
         self.appended = appended
         self.catalogue = catalogue
+    }
+}
+
+extension Appended {
+    /// The entry that a log ends with.
+    init(_ tail: LogTail, content: EntryBytes, time: Milliseconds) {
+        self.init(
+            inbox: tail.inbox, position: tail.head, chain: tail.chain, sum: tail.sum, content: content, time: time)
     }
 }

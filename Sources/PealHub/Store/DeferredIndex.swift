@@ -15,6 +15,11 @@ final class DeferredIndex: Sendable {
         var publish: Int64
         /// The chain at `position`.
         var chain: UInt64
+        /// The additive sum of the inbox at `position` (docs/sync.md section 8).
+        var sum: UInt64
+
+        /// Where its log stands with it.
+        var head: LogHead { LogHead(position: position, chain: chain, sum: sum) }
     }
 
     private struct State {
@@ -83,7 +88,7 @@ final class DeferredIndex: Sendable {
     /// The last row that waits of every inbox that has one.
     func heads() -> [InboxKey: LogHead] {
         state.withLock { state in
-            state.last.mapValues { LogHead(position: state.rows[$0].row.position, chain: state.rows[$0].row.chain) }
+            state.last.mapValues { state.rows[$0].row.head }
         }
     }
 

@@ -132,6 +132,8 @@ package protocol HubStore: AnyObject {
 package protocol HubReader: AnyObject {
     /// Epoch, head and floor of a log. Throws `notFound`.
     func log(of inbox: InboxKey) throws(HubStoreError) -> Admission.Log
+    /// Head, chain and additive sum of an inbox, of one moment (docs/sync.md section 8). Throws `notFound`.
+    func sum(of inbox: InboxKey) throws(HubStoreError) -> InboxAtHead
     /// The chain at a position; 0 at 0, nil above the head.
     func chain(of inbox: InboxKey, at position: Position) throws(HubStoreError) -> UInt64?
     /// Entries after a position, dense and in order: at least one where there is one, then while both limits hold.

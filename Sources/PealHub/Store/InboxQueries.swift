@@ -10,6 +10,7 @@ struct InboxRow {
     var epoch: UInt64
     var head: Position
     var chain: UInt64
+    var sum: UInt64
     var floor: Position
     /// The version of the project's catalogue that the log holds.
     var catalogue: Int64
@@ -25,6 +26,7 @@ struct InboxRow {
         guard let newer, newer.position > head else { return }
         head = newer.position
         chain = newer.chain
+        sum = newer.sum
     }
 
     /// The id that devices see.
@@ -32,7 +34,7 @@ struct InboxRow {
     /// What admission judges by.
     var log: Admission.Log { Admission.Log(epoch: epoch, head: head, floor: floor) }
 
-    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor, b.catalogue"
+    static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor, b.sum, b.catalogue"
 
     init(_ row: borrowing Statement, at column: Int32 = 0) throws(HubStoreError) {
         key = InboxKey(row: row.int64(column))
@@ -47,12 +49,13 @@ struct InboxRow {
         head = row.int64(column + 5)
         chain = row.bits(column + 6)
         floor = row.int64(column + 7)
-        catalogue = row.int64(column + 8)
+        sum = row.bits(column + 8)
+        catalogue = row.int64(column + 9)
     }
 
     init(
         key: InboxKey, project: ProjectKey, publicID: [UInt8], kind: Kind, epoch: UInt64, head: Position = 0,
-        chain: UInt64 = 0, floor: Position = 0, catalogue: Int64 = 0
+        chain: UInt64 = 0, sum: UInt64 = 0, floor: Position = 0, catalogue: Int64 = 0
     ) {
         self.key = key
         self.project = project
@@ -61,6 +64,7 @@ struct InboxRow {
         self.epoch = epoch
         self.head = head
         self.chain = chain
+        self.sum = sum
         self.floor = floor
         self.catalogue = catalogue
     }
@@ -70,6 +74,8 @@ struct InboxRow {
 struct LogHead: Equatable, Sendable {
     var position: Position
     var chain: UInt64
+    /// The additive sum of the inbox there (docs/sync.md section 8).
+    var sum: UInt64
 }
 
 /// Where the logs stand whose rows of `inbox` are behind, as the running transaction has it. The store's own.

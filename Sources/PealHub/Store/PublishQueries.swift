@@ -28,7 +28,7 @@ final class PublishQueries {
             """)
         matching = try database.query(
             """
-            SELECT i.inbox, b.head, b.chain FROM interest i JOIN inbox b ON b.id = i.inbox
+            SELECT i.inbox, b.head, b.chain, b.sum FROM interest i JOIN inbox b ON b.id = i.inbox
             WHERE i.project = ?1 AND i.name = ?2 ORDER BY i.inbox LIMIT ?3
             """)
         freeze = try database.query(
@@ -42,7 +42,7 @@ final class PublishQueries {
             "SELECT id, name, pending, first_seq FROM publish WHERE pending IS NOT NULL ORDER BY id LIMIT 1")
         targets = try database.query(
             """
-            SELECT t.inbox, b.head, b.chain, b.kind FROM target t JOIN inbox b ON b.id = t.inbox
+            SELECT t.inbox, b.head, b.chain, b.sum, b.kind FROM target t JOIN inbox b ON b.id = t.inbox
             WHERE t.publish = ?1 ORDER BY t.inbox LIMIT ?2
             """)
         deleteTargets = try database.query("DELETE FROM target WHERE publish = ?1 AND inbox <= ?2")

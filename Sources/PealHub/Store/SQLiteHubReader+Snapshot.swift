@@ -28,7 +28,10 @@ extension SQLiteHubReader {
                 page.after = found.item.state.position
                 return true
             }
-            if page.last { page.after = 0 }
+            if page.last {
+                page.after = 0
+                page.sum = row.sum
+            }
             return page
         }
     }

@@ -41,7 +41,7 @@ final class SQLiteHubReader: HubReader {
             row = try queries.inbox(inbox)
         }
         guard var row else { throw HubStoreError(.notFound, "no such inbox") }
-        row.move(to: rows.last.map { LogHead(position: $0.position, chain: $0.chain) })
+        row.move(to: rows.last?.head)
         let result = try body(row, rows)
         try end.run()
         return result
@@ -49,6 +49,12 @@ final class SQLiteHubReader: HubReader {
 
     func log(of inbox: InboxKey) throws(HubStoreError) -> Admission.Log {
         try read(inbox) { (row, _) throws(HubStoreError) in row.log }
+    }
+
+    func sum(of inbox: InboxKey) throws(HubStoreError) -> InboxAtHead {
+        try read(inbox) { (row, _) throws(HubStoreError) in
+            InboxAtHead(epoch: row.epoch, head: row.head, chain: row.chain, sum: row.sum)
+        }
     }
 
     func chain(of inbox: InboxKey, at position: Position) throws(HubStoreError) -> UInt64? {

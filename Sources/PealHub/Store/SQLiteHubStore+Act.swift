@@ -5,10 +5,11 @@ extension SQLiteHubStore {
     /// Appends a decided act, applies its effect, and remembers it for dedupe.
     func append(_ act: Act, in view: SQLiteInboxView, now: Milliseconds) throws(HubStoreError) -> Appended {
         let bytes = Entry(time: now, kind: .act(act)).bytes
-        let appended = try append(bytes, to: &view.tail, time: now)
+        try enter(bytes, to: &view.tail, time: now)
         try apply(act, in: view, now: now)
-        try remember(act, at: appended.position, in: view.inbox.key, now: now)
-        return appended
+        try moveHead(view.tail)
+        try remember(act, at: view.head, in: view.inbox.key, now: now)
+        return Appended(view.tail, content: EntryBytes(bytes), time: now)
     }
 
     func remember(_ act: Act, at position: Position, in inbox: InboxKey, now: Milliseconds) throws(HubStoreError) {
@@ -57,8 +58,7 @@ extension SQLiteHubStore {
         case .preference(let key, let enabled):
             try view.choose(key, register(enabled, passive: false, by: act, at: head))
         case .fact(let id, let event, let data):
-            guard let item = try view.stored(id), !item.state.deleted else { break }
-            try actQueries.insertFact.run(view.inbox.key.row, item.state.position, event, now, data.map(Array.init))
+            try view.add(Fact(event: event, time: now, data: data), about: id)
         case .token, .user, .end: try applyDevice(act.effect, in: view, now: now)
         }
     }
@@ -69,7 +69,7 @@ extension SQLiteHubStore {
                 item.state.deleted = true
                 // Above the floor the log still needs its bytes.
                 if item.state.position <= view.inbox.floor { try self.trimQueries.emptyEntry.run(item.seq) }
-                try self.actQueries.deleteFacts.run(view.inbox.key.row, item.state.position)
+                try view.deleteFacts(at: item.state.position)
             }
         }
     }

@@ -42,7 +42,8 @@ extension SQLiteHubStore {
             inbox: inbox.key, replica: known?.key ?? ReplicaKey(row: 0),
             welcome: Welcome(
                 session: freshSession(), mode: .forked, epoch: inbox.epoch, inbox: inbox.id, head: inbox.head,
-                attempt: hello.attempt, nonce: hello.nonce, time: now))
+                attempt: hello.attempt, nonce: hello.nonce, time: now),
+            sum: inbox.sum)
     }
 
     private func open(
@@ -69,7 +70,8 @@ extension SQLiteHubStore {
             lastUID: row.lastUID, settled: try settled(hello.outbox, of: row), attempt: hello.attempt, nonce: nonce,
             secret: secret, time: now)
         return Admitted(
-            inbox: inbox.key, replica: row.key, welcome: welcome, replaced: row.session, appended: catalogue)
+            inbox: inbox.key, replica: row.key, welcome: welcome, sum: inbox.sum, replaced: row.session,
+            appended: catalogue)
     }
 
     private func settled(_ outbox: ClosedRange<Int64>, of row: ReplicaRow) throws(HubStoreError) -> [Settled] {

@@ -34,11 +34,13 @@ extension SQLiteHubStore {
         guard inbox.kind == .user,
             let newest = try rest.catalogue(of: inbox.project, after: inbox.catalogue)
         else { return nil }
-        let appended = try append(Entry(time: now, kind: .catalogue(newest)).bytes, to: &tail, time: now)
+        let bytes = Entry(time: now, kind: .catalogue(newest)).bytes
+        try enter(bytes, to: &tail, time: now)
+        try moveHead(tail)
         try userQueries.moveCatalogue.run(inbox.key.row, newest.version)
         inbox.catalogue = newest.version
         inbox.head = tail.head
         inbox.chain = tail.chain
-        return appended
+        return Appended(tail, content: EntryBytes(bytes), time: now)
     }
 }

@@ -22,6 +22,7 @@ extension SQLiteHubStore {
             }
             try updateDevice(device)
         case .end:
+            for name in try view.interests() ?? [] { try view.setInterest(name, on: false) }
             try deleteDevice(inbox)
             view.inbox.kind = .deleted
         default: preconditionFailure("not about the device itself")

@@ -6,15 +6,18 @@ struct LogTail {
     let inbox: InboxKey
     var head: Position
     var chain: UInt64
+    /// The additive sum of the inbox's state (docs/sync.md section 8).
+    var sum: UInt64
 
-    init(inbox: InboxKey, head: Position, chain: UInt64) {
+    init(inbox: InboxKey, head: Position, chain: UInt64, sum: UInt64) {
         self.inbox = inbox
         self.head = head
         self.chain = chain
+        self.sum = sum
     }
 
     init(_ inbox: InboxRow) {
-        self.init(inbox: inbox.key, head: inbox.head, chain: inbox.chain)
+        self.init(inbox: inbox.key, head: inbox.head, chain: inbox.chain, sum: inbox.sum)
     }
 }
 
@@ -53,9 +56,9 @@ final class LogQueries {
             """)
         recoverHeads = try database.query(
             """
-            UPDATE inbox SET head = newest.position, chain = newest.chain
-            FROM (SELECT inbox, max(position) AS position, chain FROM entry WHERE seq > ?1 GROUP BY inbox) AS newest
-            WHERE inbox.id = newest.inbox AND inbox.head < newest.position
+            SELECT e.inbox, e.position, e.chain, b.sum, e.time, e.seq, e.salt
+            FROM entry e CROSS JOIN inbox b ON b.id = e.inbox
+            WHERE e.seq > ?1 AND e.position > b.head ORDER BY e.seq
             """)
         insertEntry = try database.query(
             """
@@ -67,26 +70,30 @@ final class LogQueries {
         insertTemplate = try database.query("INSERT INTO template (seq, bytes) VALUES (?1, ?2)")
         insertLog = try database.query("INSERT INTO log (inbox, position, seq, publish) VALUES (?1, ?2, ?3, ?4)")
         insertLogs = try BulkInsert(database, into: "log", ["inbox", "position", "seq", "publish"])
-        moveHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3 WHERE id = ?1")
-        settleHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3 WHERE id = ?1 AND head < ?2")
+        moveHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3, sum = ?4 WHERE id = ?1")
+        settleHead = try database.query("UPDATE inbox SET head = ?2, chain = ?3, sum = ?4 WHERE id = ?1 AND head < ?2")
     }
 }
 
 extension SQLiteHubStore {
-    /// Appends an entry. Its seq is `nextSeq`, which an item's id must hold.
-    func append(
+    /// Appends an entry and moves the tail; what the entry changes and ``moveHead(_:)`` follow. Its seq is `nextSeq`, which an
+    /// item's id must hold.
+    func enter(
         _ bytes: [UInt8], to tail: inout LogTail, publish: Int64 = 0, salt: UInt64 = 0, time: Milliseconds
-    ) throws(HubStoreError) -> Appended {
+    ) throws(HubStoreError) {
         let seq = nextSeq
         let position = tail.head + 1
         let chain = hasher.link(after: tail.chain, entry: bytes[...])
         try logQueries.insertEntry.run(seq, tail.inbox.row, position, publish, salt, time, chain, bytes)
-        try logQueries.moveHead.run(tail.inbox.row, position, chain)
         try logQueries.insertLog.run(tail.inbox.row, position, seq, publish)
         nextSeq = seq + 1
         tail.head = position
         tail.chain = chain
-        return Appended(inbox: tail.inbox, position: position, chain: chain, content: EntryBytes(bytes), time: time)
+    }
+
+    /// Writes where a log stands: head, chain and sum together.
+    func moveHead(_ tail: LogTail) throws(HubStoreError) {
+        try logQueries.moveHead.run(tail.inbox.row, tail.head, tail.chain, tail.sum)
     }
 
     /// Appends an item to many inboxes at once. What all of them share is written once; their rows of `log` and of `inbox` are
@@ -107,24 +114,26 @@ extension SQLiteHubStore {
             let seq = nextSeq
             let id = ItemID(time: time, counter: UInt64(seq), random: salts.next())
             scratch.withUnsafeMutableBytes { EntryBytes.write(id, to: $0, at: template.idOffset) }
-            let head = LogHead(
-                position: tail.head + 1, chain: hasher.link(after: tail.chain, entry: scratch[...]))
+            let position = tail.head + 1
+            let row = DeferredIndex.Row(
+                position: position, seq: seq, publish: publish,
+                chain: hasher.link(after: tail.chain, entry: scratch[...]),
+                sum: tail.sum &+ InboxSum.item(id, at: position))
             rows.append(seq)
             rows.append(tail.inbox.row)
-            rows.append(head.position)
+            rows.append(position)
             rows.append(publish)
             rows.append(Int64(id.salt))
             rows.append(time)
-            rows.append(Int64(bitPattern: head.chain))
+            rows.append(Int64(bitPattern: row.chain))
             rows.append(templateSeq)
-            staged.append(
-                (tail.inbox, DeferredIndex.Row(position: head.position, seq: seq, publish: publish, chain: head.chain)))
-            heads.behind[tail.inbox] = head
+            staged.append((tail.inbox, row))
+            heads.behind[tail.inbox] = row.head
             nextSeq = seq + 1
             appended.append(
                 Appended(
-                    inbox: tail.inbox, position: head.position, chain: head.chain, content: template.entry(id),
-                    time: time))
+                    inbox: tail.inbox, position: position, chain: row.chain, sum: row.sum,
+                    content: template.entry(id), time: time))
         }
         try logQueries.insertItems.run(rows)
         return appended
@@ -144,7 +153,7 @@ extension SQLiteHubStore {
     /// Where the logs stand after something was undone.
     func restoreHeads() {
         heads.behind = hasSettled ? [:] : deferred.heads()
-        for (inbox, row) in staged { heads.behind[inbox] = LogHead(position: row.position, chain: row.chain) }
+        for (inbox, row) in staged { heads.behind[inbox] = row.head }
     }
 
     /// Writes the rows of `log` and of `inbox` that wait, sorted, so that neighbours share pages.
@@ -160,7 +169,7 @@ extension SQLiteHubStore {
         try logQueries.insertLogs.run(rows)
         for inbox in heads.behind.keys.sorted() {
             guard let head = heads.behind[inbox] else { continue }
-            try logQueries.settleHead.run(inbox.row, head.position, head.chain)
+            try logQueries.settleHead.run(inbox.row, head.position, head.chain, head.sum)
         }
         heads.behind.removeAll(keepingCapacity: true)
         staged.removeAll(keepingCapacity: true)
@@ -178,7 +187,7 @@ extension SQLiteHubStore {
         do {
             try readWatermark()
             try logQueries.recover.run(indexedSeq)
-            try logQueries.recoverHeads.run(indexedSeq)
+            try recoverHeads()
             try logQueries.setWatermark.run(nextSeq - 1)
             try logQueries.commit.run()
         } catch {
@@ -186,5 +195,22 @@ extension SQLiteHubStore {
             throw error
         }
         indexedSeq = nextSeq - 1
+    }
+
+    /// Only items wait: whatever else is appended moves the row of its inbox. So each adds its own hash to the sum.
+    private func recoverHeads() throws(HubStoreError) {
+        var found: [InboxKey: LogHead] = [:]
+        try logQueries.recoverHeads.forEach(indexedSeq) { row in
+            let inbox = InboxKey(row: row.int64(0))
+            let position = row.int64(1)
+            let id = ItemID(time: row.int64(4), counter: UInt64(row.int64(5)), random: row.bits(6))
+            let sum = found[inbox]?.sum ?? row.bits(3)
+            found[inbox] = LogHead(
+                position: position, chain: row.bits(2), sum: sum &+ InboxSum.item(id, at: position))
+            return true
+        }
+        for (inbox, head) in found.sorted(by: { $0.key < $1.key }) {
+            try logQueries.settleHead.run(inbox.row, head.position, head.chain, head.sum)
+        }
     }
 }

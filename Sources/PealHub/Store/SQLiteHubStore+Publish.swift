@@ -47,7 +47,7 @@ extension SQLiteHubStore {
         let single = request.interests.count == 1
         for name in Set(request.interests).sorted() {
             let rows = try publishQueries.matching.all(request.project.row, name, wideFrom + 1) { row in
-                tail(InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2))
+                tail(InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2), sum: row.bits(3))
             }
             // A user's inbox has no interests, so one interest alone cannot match an inbox twice.
             tails += single ? rows : rows.filter { seen.insert($0.inbox).inserted }
@@ -58,11 +58,11 @@ extension SQLiteHubStore {
     }
 
     /// Where a log stands, of its row and of what the row does not know yet.
-    private func tail(_ inbox: InboxKey, head: Position, chain: UInt64) -> LogTail {
+    private func tail(_ inbox: InboxKey, head: Position, chain: UInt64, sum: UInt64) -> LogTail {
         if let newer = heads.behind[inbox], newer.position > head {
-            return LogTail(inbox: inbox, head: newer.position, chain: newer.chain)
+            return LogTail(inbox: inbox, head: newer.position, chain: newer.chain, sum: newer.sum)
         }
-        return LogTail(inbox: inbox, head: head, chain: chain)
+        return LogTail(inbox: inbox, head: head, chain: chain, sum: sum)
     }
 
     private func append(
@@ -75,8 +75,11 @@ extension SQLiteHubStore {
         var salts = SplitMix(state: random.next())
         for var tail in tails {
             let id = ItemID(time: time, counter: UInt64(nextSeq), random: salts.next())
-            appended.append(
-                try append(template.entry(id).array, to: &tail, publish: publish, salt: id.salt, time: time))
+            let content = template.entry(id)
+            try enter(content.array, to: &tail, publish: publish, salt: id.salt, time: time)
+            tail.sum &+= InboxSum.item(id, at: tail.head)
+            try moveHead(tail)
+            appended.append(Appended(tail, content: content, time: time))
         }
         return appended
     }
@@ -122,8 +125,8 @@ extension SQLiteHubStore {
         try publishQueries.targets.forEach(job.id, limit) { row in
             last = row.int64(0)
             count += 1
-            if row.int64(3) < InboxRow.Kind.deleted.rawValue {
-                tails.append(tail(InboxKey(row: last), head: row.int64(1), chain: row.bits(2)))
+            if row.int64(4) < InboxRow.Kind.deleted.rawValue {
+                tails.append(tail(InboxKey(row: last), head: row.int64(1), chain: row.bits(2), sum: row.bits(3)))
             }
             return true
         }

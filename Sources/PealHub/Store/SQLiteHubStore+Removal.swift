@@ -16,9 +16,10 @@ extension SQLiteHubStore {
         }
         guard !there.isEmpty else { return nil }
         let bytes = Entry(time: now, kind: .removed(items: there, why: why)).bytes
-        let appended = try append(bytes, to: &view.tail, time: now)
+        try enter(bytes, to: &view.tail, time: now)
         try delete(there, in: view)
-        return appended
+        try moveHead(view.tail)
+        return Appended(view.tail, content: EntryBytes(bytes), time: now)
     }
 
     /// One publish a call, found by the range of its entries: what others appended meanwhile is passed over, and counts.

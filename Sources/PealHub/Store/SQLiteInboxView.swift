@@ -92,8 +92,10 @@ final class SQLiteInboxView: InboxView {
 
     /// Writes an item's row and remembers it.
     func save(_ item: StoredItem, of id: ItemID) throws(HubStoreError) {
-        items[id] = .some(item)
         let state = item.state
+        if let before = try stored(id)?.state { tail.sum &-= InboxSum.of(id, before) }
+        tail.sum &+= InboxSum.of(id, state)
+        items[id] = .some(item)
         try store.actQueries.saveItem.run(
             inbox.key.row, state.position, item.seq, state.deleted, state.seen, item.seenAt,
             state.read?.value, state.read?.passive, state.read?.since, state.read?.rank, state.read?.itime,
@@ -106,6 +108,7 @@ final class SQLiteInboxView: InboxView {
     func add(_ kind: MarkKind, _ mark: Mark, by author: Author, itime: Milliseconds) throws(HubStoreError) {
         let old = marks
         marks.add(kind, mark)
+        tail.sum = tail.sum &- InboxSum.of(old) &+ InboxSum.of(marks)
         for kind in MarkKind.allCases where marks[kind] != old[kind] {
             for gone in old[kind].marks where !marks[kind].marks.contains(gone) {
                 try store.actQueries.retireMark.run(inbox.key.row, kind.rawValue, gone.version)
@@ -121,7 +124,9 @@ final class SQLiteInboxView: InboxView {
         if let found = try self.cell(key) {
             cell = found
             cell.fold(register)
+            tail.sum &-= InboxSum.preference(key, found)
         }
+        tail.sum &+= InboxSum.preference(key, cell)
         let value = cell.register
         let (off, other) = (cell.off, cell.otherOff)
         try store.actQueries.saveCell.run(
@@ -129,7 +134,25 @@ final class SQLiteInboxView: InboxView {
             value.uid, off?.since, off?.author.bytes, off?.uid, other?.since, other?.author.bytes, other?.uid)
     }
 
+    /// Writes a fact; the first of its kind about an item that is there stays.
+    func add(_ fact: Fact, about id: ItemID) throws(HubStoreError) {
+        guard let item = try stored(id), !item.state.deleted, try !hasFact(fact.event, of: id) else { return }
+        let position = item.state.position
+        tail.sum &+= InboxSum.fact(fact, at: position)
+        try store.actQueries.insertFact.run(
+            inbox.key.row, position, fact.event, fact.time, fact.data.map(Array.init))
+    }
+
+    /// Deletes the facts about an item.
+    func deleteFacts(at position: Position) throws(HubStoreError) {
+        for fact in try store.rest.facts(at: position, of: inbox.key) { tail.sum &-= InboxSum.fact(fact, at: position) }
+        try store.actQueries.deleteFacts.run(inbox.key.row, position)
+    }
+
     func setInterest(_ name: String, on: Bool) throws(HubStoreError) {
+        guard try interests()?.contains(name) != on else { return }
+        let hash = InboxSum.interest(name)
+        tail.sum = on ? tail.sum &+ hash : tail.sum &- hash
         if on {
             try store.actQueries.insertInterest.run(inbox.project.row, name, inbox.key.row)
             names?.insert(name)

@@ -137,3 +137,23 @@ package enum Replay: Equatable, Sendable {
     /// The key was used for another request.
     case different
 }
+
+/// Where an inbox stands, and the additive sum of what it holds there (docs/sync.md section 8).
+package struct InboxAtHead: Equatable, Sendable {
+    /// The log's epoch.
+    package var epoch: UInt64
+    /// The last position.
+    package var head: Position
+    /// The chain there.
+    package var chain: UInt64
+    /// The sum of the state there.
+    package var sum: UInt64
+
+    /// A standing of its parts.
+    package init(epoch: UInt64, head: Position, chain: UInt64, sum: UInt64) {
+        self.epoch = epoch
+        self.head = head
+        self.chain = chain
+        self.sum = sum
+    }
+}

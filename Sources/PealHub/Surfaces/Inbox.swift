@@ -8,6 +8,7 @@ struct InboxSurface: Sendable {
         [
             HTTPRoute(.post, "/notifications") { send($0, $1) },
             HTTPRoute(.get, "/notifications") { list($0, $1) },
+            HTTPRoute(.get, "/standing") { standing($0, $1) },
         ]
     }
 
@@ -23,7 +24,7 @@ struct InboxSurface: Sendable {
         return project
     }
 
-    private func admin(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
+    func admin(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
         let project = try project(request)
         guard let secret = request.headers["X-MAGICBELL-API-SECRET"], !secret.isEmpty else {
             throw Self.refusal("api_secret_not_provided", "The header X-MAGICBELL-API-SECRET is missing.")
@@ -34,7 +35,7 @@ struct InboxSurface: Sendable {
         return project
     }
 
-    private func user(_ request: HTTPRequest) throws(HTTPFailure) -> (Project, UserIdentity) {
+    func user(_ request: HTTPRequest) throws(HTTPFailure) -> (Project, UserIdentity) {
         let project = try project(request)
         let externalID = request.headers["X-MAGICBELL-USER-EXTERNAL-ID"].flatMap { $0.isEmpty ? nil : $0 }
         let email = request.headers["X-MAGICBELL-USER-EMAIL"].flatMap { $0.isEmpty ? nil : $0 }

@@ -9,7 +9,7 @@ extension DeviceSession {
         case send(UpFrame)
         /// Close the socket; ``DeviceSession/closed(_:_:)`` follows.
         case close(CloseCode, String)
-        /// Make a welcome durable; then ``DeviceSession/welcomed(at:outbox:)`` or ``DeviceSession/foundFork()``.
+        /// Make a welcome durable; then ``DeviceSession/welcomed(at:outbox:repair:)`` or ``DeviceSession/foundFork()``.
         case welcome(Welcome)
         /// Fold a batch; then ``DeviceSession/applied(to:settledThrough:swapped:)``.
         case apply(Batch)

@@ -295,10 +295,11 @@ public struct DeviceSession: Equatable, Sendable {
     /// - Parameters:
     ///   - position: where the replica stands: its cursor, or its stage's.
     ///   - outbox: whether acts wait to be sent.
-    public mutating func welcomed(at position: Position, outbox: Bool) -> [Action] {
+    ///   - repair: this replica has diverged: it loads a snapshot although the log could be resumed.
+    public mutating func welcomed(at position: Position, outbox: Bool, repair: Bool = false) -> [Action] {
         guard case .welcoming(let welcome) = state else { return [] }
         if welcome.mode == .forked { return foundFork() }
-        let snapshot = welcome.mode != .resume
+        let snapshot = welcome.mode != .resume || repair
         var live = Live(
             session: welcome.session, position: position, head: welcome.head, snapshot: snapshot,
             outboxWaits: outbox)
@@ -328,5 +329,12 @@ public struct DeviceSession: Equatable, Sendable {
     public mutating func foundFork() -> [Action] {
         guard isConnected else { return [] }
         return Self.fork + close(.forked, "forked")
+    }
+
+    /// The hub's sum showed that this replica differs, and a snapshot is to repair it (docs/sync.md section 8). The next session
+    /// loads it: its welcome tells the outcomes of what is in flight now, which the log after a snapshot would not.
+    public mutating func diverged() -> [Action] {
+        guard isConnected else { return [] }
+        return close(.chainMismatch, "diverged")
     }
 }

@@ -97,7 +97,7 @@ extension Batch {
     /// Appends the bytes of a frame before its entries; the hub's hot path, which makes no string on the way. The entries
     /// follow, with commas between them, and then ``tail``. The whole is what ``DownFrame/bytes`` gives.
     public static func appendHead(
-        session: UInt64, from: Position, to: Position, chain: UInt64, into bytes: inout [UInt8]
+        session: UInt64, from: Position, to: Position, chain: UInt64, sum: UInt64?, into bytes: inout [UInt8]
     ) {
         bytes.append(contentsOf: #"{"type":"batch","session":""#.utf8)
         Hex64.append(session, to: &bytes)
@@ -107,6 +107,10 @@ extension Batch {
         appendDecimal(to, to: &bytes)
         bytes.append(contentsOf: #","chain":""#.utf8)
         Hex64.append(chain, to: &bytes)
+        if let sum {
+            bytes.append(contentsOf: #"","sum":""#.utf8)
+            Hex64.append(sum, to: &bytes)
+        }
         bytes.append(contentsOf: #"","entries":["#.utf8)
     }
 

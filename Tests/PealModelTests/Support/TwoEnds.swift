@@ -48,13 +48,17 @@ struct TwoEnds {
         case .welcome(let welcome):
             device.nonce = welcome.nonce
             if device.cursor.epoch == nil { device.cursor.epoch = welcome.epoch }
-            if welcome.mode == .resume { device.stage = nil }
+            if welcome.mode == .resume, !device.repair { device.stage = nil }
             let position = device.stage?.position ?? device.cursor.position
-            run(device.session.welcomed(at: position, outbox: !device.outbox.isEmpty))
+            run(
+                device.session.welcomed(
+                    at: position, outbox: !device.outbox.isEmpty,
+                    repair: device.repair && welcome.mode == .resume))
         case .apply(let batch):
             let swapped = device.fold(batch)
             let position = device.stage?.position ?? device.cursor.position
             run(device.session.applied(to: position, settledThrough: device.settled, swapped: swapped))
+            if device.compare(batch.sum) { run(device.session.diverged()) }
         case .requestPage: up.append(UpFrame.snapshot(device.stage?.request ?? SnapshotRequest()).bytes)
         case .stage(let page):
             let swapped = device.take(page, state: hub.history[Int(page.id)])

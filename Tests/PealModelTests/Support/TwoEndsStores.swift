@@ -78,7 +78,8 @@ struct HubSide {
         }
         let to = after + Position(entries.count)
         let batch = Batch(
-            session: session?.session ?? 0, from: after, to: to, chain: chain(to) ?? 0, entries: entries)
+            session: session?.session ?? 0, from: after, to: to, chain: chain(to) ?? 0, entries: entries,
+            sum: to == head ? history[Int(to)].sum : nil)
         return (to, DownFrame.batch(batch).bytes)
     }
 
@@ -117,6 +118,9 @@ struct DeviceSide {
     var sent = 0
     var settled: Int64 = 0
     var uids: UInt64 = 0
+    /// A snapshot is wanted because a sum differed.
+    var repair = false
+    var repairs = 0
     var timers: [DeviceSession.Timer: Milliseconds] = [:]
 
     init(seed: UInt64) { session = DeviceSession(seed: seed) }
@@ -176,9 +180,18 @@ struct DeviceSide {
         return swapIfComplete()
     }
 
+    /// Whether the hub's sum shows now that the base is not what was folded.
+    mutating func compare(_ sum: UInt64?) -> Bool {
+        guard let sum, stage == nil, !repair, base.sum != sum else { return false }
+        repair = true
+        return true
+    }
+
     private mutating func swapIfComplete() -> Bool {
         guard let stage, stage.complete, stage.position >= stage.request.at ?? 0 else { return false }
         base = stage.state
+        if repair { repairs += 1 }
+        repair = false
         // At the id of a snapshot during which nothing happened, the page's chain is the cursor's.
         cursor = Cursor(epoch: 7, position: stage.position, chain: stage.chain)
         self.stage = nil

@@ -1,0 +1,111 @@
+import Peal
+import PealModel
+import PealReplica
+
+/// `peal inspect --verify`.
+extension InspectCommand {
+    static let verifyOptions = [
+        Option(name: "verify", value: nil, help: "check every invariant that the file can show; reads all of it"),
+        Option(name: "hub", value: "URL", help: "with --verify: compare with this hub too"),
+        Option(
+            name: "key", value: "KEY", help: "the project's API key, where the file does not name it",
+            environment: "PEAL_KEY"),
+        Option(
+            name: "hmac", value: "CODE", help: "what proves the user, where the project wants it",
+            environment: "PEAL_HMAC"),
+        Option(
+            name: "secret", value: "SECRET", help: "the project's secret; needed for a device's own inbox",
+            environment: "PEAL_SECRET"),
+    ]
+
+    static func verify(_ arguments: Arguments) async throws -> ExitCode {
+        let reader = try ReplicaReader(path: arguments.operands[0])
+        var standing: HubStanding?
+        var problem: PealError?
+        if let url = arguments.value("hub") {
+            do throws(PealError) {
+                standing = try await ask(url, arguments, reader)
+            } catch {
+                problem = error
+            }
+        }
+        let found = try reader.verify(hub: standing)
+        if arguments.has("json") { Output.line(json(found, arguments.operands[0])) } else { show(found) }
+        // What the file shows by itself is told all the same.
+        if let problem, found.isClean { throw problem }
+        if let problem { Output.note("peal: \(problem.message)") }
+        return found.isClean ? .success : .badFile
+    }
+
+    private static func ask(
+        _ url: String, _ arguments: Arguments, _ reader: ReplicaReader
+    ) async throws(PealError) -> HubStanding {
+        let file: Inspection
+        do {
+            file = try reader.inspect(integrity: false)
+        } catch {
+            throw PealError(.file, "the file does not say whose it is: \(error.message)")
+        }
+        var headers = ["X-MAGICBELL-API-KEY": arguments.value("key") ?? file.project]
+        headers["X-MAGICBELL-API-SECRET"] = arguments.value("secret")
+        var inbox: String?
+        let identity = try? JSON(Array(file.identity.utf8)[...])
+        if identity?["kind"]?.stringValue == "device" {
+            guard arguments.value("secret") != nil, let bound = file.inbox else {
+                throw PealError(.invalid, "a device's own inbox is compared with --secret, after its first contact")
+            }
+            inbox = bound
+        } else {
+            headers["X-MAGICBELL-USER-EXTERNAL-ID"] = identity?["externalId"]?.stringValue
+            headers["X-MAGICBELL-USER-EMAIL"] = identity?["email"]?.stringValue
+            headers["X-MAGICBELL-USER-HMAC"] = arguments.value("hmac")
+        }
+        return try await HubAPI(hub: HubAddress(url)).standing(
+            headers: headers, inbox: inbox, position: file.cursor.position)
+    }
+
+    private static func show(_ found: Verification) {
+        Output.line(Output.fit("position", 12) + String(found.position))
+        for check in found.checks {
+            let name = Output.fit(check.name, 12)
+            switch check.result {
+            case .passed: Output.line(name + "ok       " + check.claim)
+            case .skipped(let why): Output.line(name + "skipped  " + check.claim + ": " + Output.safe(why))
+            case .failed(let evidence):
+                Output.line(name + "FAILED   " + check.claim)
+                for sentence in evidence { Output.line(Output.fit("", 21) + Output.safe(sentence)) }
+            }
+        }
+    }
+
+    private static func json(_ found: Verification, _ path: String) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("file", path)
+        writer.member("position", found.position)
+        writer.member("clean", found.isClean)
+        writer.key("checks")
+        writer.beginArray()
+        for check in found.checks {
+            writer.beginObject()
+            writer.member("name", check.name)
+            writer.member("claim", check.claim)
+            switch check.result {
+            case .passed: writer.member("result", "passed")
+            case .skipped(let why):
+                writer.member("result", "skipped")
+                writer.member("why", why)
+            case .failed(let evidence):
+                writer.member("result", "failed")
+                writer.key("evidence")
+                writer.beginArray()
+                for sentence in evidence { writer.string(sentence) }
+                writer.endArray()
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
