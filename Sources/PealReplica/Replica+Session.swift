@@ -111,10 +111,13 @@ extension Replica {
         if welcome.mode == .forked { return .mode }
         guard welcome.mode != .ahead, welcome.lastN > 0 else { return nil }
         if welcome.lastN >= state.nextN { return .numberAhead }
-        if let theirs = welcome.lastUID, let ours = try sentUID(of: welcome.lastN), ours != theirs {
-            return .foreignAct
-        }
-        return nil
+        return try isForeign(welcome) ? .foreignAct : nil
+    }
+
+    /// Whether the hub's last number is of an act that this file did not send under it.
+    private func isForeign(_ welcome: Welcome) throws(SQLiteError) -> Bool {
+        guard let theirs = welcome.lastUID, let ours = try sentUID(of: welcome.lastN) else { return false }
+        return ours != theirs
     }
 
     private func take(_ welcome: Welcome, _ state: inout ReplicaState) throws(SQLiteError) {
@@ -132,6 +135,7 @@ extension Replica {
         session = SessionMemory()
         session.epoch = welcome.epoch
         session.awaitsSnapshot = welcome.mode != .resume
+        session.offersAll = try isForeign(welcome) || welcome.lastN >= state.nextN
         session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
             if !state.divergence.repair { try Stage.clear(connection) }

@@ -145,13 +145,14 @@ extension Replica {
         let common = try connection.int(
             "SELECT max(i.position) FROM item i JOIN stage_item s ON s.position = i.position AND s.id = i.id")
         let time = try connection.int("SELECT time FROM item WHERE position = \(common)")
-        try offerJournal(above: state.aheadLastN, quiet: false)
+        let lastN = session.offersAll ? 0 : state.aheadLastN
+        try offerJournal(above: lastN, quiet: false)
         try connection.execute(
             """
             UPDATE outbox SET state = 3, outcome = '{"code":"void"}'
-                WHERE void IS NOT NULL AND n > \(state.aheadLastN) AND state < 3;
-            UPDATE outbox SET n = NULL, state = CASE state WHEN 2 THEN 1 ELSE state END WHERE n > \(state.aheadLastN);
-            UPDATE journal SET n = NULL WHERE n > \(state.aheadLastN);
+                WHERE void IS NOT NULL AND n > \(lastN) AND state < 3;
+            UPDATE outbox SET n = NULL, state = CASE state WHEN 2 THEN 1 ELSE state END WHERE n > \(lastN);
+            UPDATE journal SET n = NULL WHERE n > \(lastN);
             UPDATE outbox SET observed_time = min(observed_time, \(time)), observed = \(common) WHERE observed > \(common);
             UPDATE journal SET observed_time = min(observed_time, \(time)), observed = \(common) WHERE observed > \(common)
             """)

@@ -37,6 +37,8 @@ public final class Replica {
         var epoch: UInt64?
         /// A snapshot is due: batches are not for the base.
         var awaitsSnapshot = false
+        /// The hub went back, and its last number is of another copy's act: numbers tell nothing of what it has.
+        var offersAll = false
         /// Outcomes that wait until the cursor reaches a position, so that nothing disappears before its effect is there.
         var settled: [(settled: Settled, at: Position)] = []
     }

@@ -56,6 +56,8 @@ final class MemoryReplica: SimulatedReplica {
     struct SessionMemory {
         var epoch: UInt64?
         var awaitsSnapshot = false
+        /// The hub's last number is of another copy's act: numbers tell nothing of what it has.
+        var offersAll = false
         var settled: [(settled: Settled, at: Position)] = []
     }
 
@@ -138,6 +140,7 @@ final class MemoryReplica: SimulatedReplica {
         session = SessionMemory()
         session.epoch = welcome.epoch
         session.awaitsSnapshot = welcome.mode != .resume
+        session.offersAll = isForeign(welcome) || welcome.lastN >= state.nextN
         session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
             state.stage = nil
@@ -152,13 +155,17 @@ final class MemoryReplica: SimulatedReplica {
             fork: nil, position: state.stage?.logPosition ?? state.cursor.position, outbox: hasUnsent)
     }
 
+    private func isForeign(_ welcome: Welcome) -> Bool {
+        guard let theirs = welcome.lastUID, let ours = sentUID(of: welcome.lastN) else { return false }
+        return ours != theirs
+    }
+
     private func forkReason(_ welcome: Welcome) -> WelcomeCheck.ForkReason? {
         if planted(.noForkCheck) { return nil }
         if welcome.mode == .forked { return .mode }
         guard welcome.mode != .ahead, welcome.lastN > 0 else { return nil }
         if welcome.lastN >= state.nextN { return .numberAhead }
-        if let theirs = welcome.lastUID, let ours = sentUID(of: welcome.lastN), ours != theirs { return .foreignAct }
-        return nil
+        return isForeign(welcome) ? .foreignAct : nil
     }
 
     func sessionEnded(code: CloseCode?, reason: String) throws(ReplicaError) {
@@ -354,9 +361,10 @@ final class MemoryReplica: SimulatedReplica {
     private func goBack(_ stage: MemoryStage) -> Position {
         let common = state.base.common(with: stage.base)
         let time = state.base.time(at: common)
-        if !planted(.journalPruned) { offerJournal(above: state.aheadLastN, quiet: false) }
+        let lastN = session.offersAll ? 0 : state.aheadLastN
+        if !planted(.journalPruned) { offerJournal(above: lastN, quiet: false) }
         for index in state.outbox.indices {
-            if let n = state.outbox[index].n, n > state.aheadLastN {
+            if let n = state.outbox[index].n, n > lastN {
                 if state.outbox[index].void != nil, state.outbox[index].state != .dead {
                     state.outbox[index].state = .dead
                     state.outbox[index].outcome = Outcome(.void)
@@ -367,7 +375,7 @@ final class MemoryReplica: SimulatedReplica {
             if !planted(.lostTimelineKept) { Self.lower(&state.outbox[index], to: common, time: time) }
         }
         for index in state.journal.indices {
-            if let n = state.journal[index].n, n > state.aheadLastN { state.journal[index].n = nil }
+            if let n = state.journal[index].n, n > lastN { state.journal[index].n = nil }
             Self.lower(&state.journal[index], to: common, time: time)
         }
         state.nextN = state.aheadLastN + 1

@@ -305,7 +305,9 @@ extension World {
             let device = devices.first(where: { $0.id == grave.device }), device.link != nil
         else { return }
         switch frame {
-        case .batch, .welcome: break
+        case .batch: break
+        // A welcome is told by its attempt, which a disk that was rolled back counts again; there only the socket layer tells.
+        case .welcome where !device.mayFork && !hubWasRestored: break
         default: return
         }
         note("device \(device.id) receives \(brief(frame)) of link \(grave.id), which is over")
