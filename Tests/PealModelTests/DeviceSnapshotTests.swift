@@ -39,6 +39,19 @@ func `a snapshot is asked for page by page, and nothing is pushed before the swa
     #expect(device.staged(to: 10, last: true, swapped: true) == [.cancel(.stall), .status(.live), .push])
 }
 
+@Test func `after a swap the outbox is looked at even if it was empty: the journal may be offered again`() {
+    for withBatch in [false, true] {
+        var device = DeviceBench.greeting()
+        _ = device.received(.welcome(DeviceBench.welcome(.ahead, head: 10)), bytes: 300)
+        _ = device.welcomed(at: 0, outbox: false)
+        let swap =
+            withBatch
+            ? device.applied(to: 12, settledThrough: 0, swapped: true)
+            : device.staged(to: 10, last: true, swapped: true)
+        #expect(swap.contains(.push))
+    }
+}
+
 @Test func `the log that follows a snapshot does not push before the swap`() {
     var device = loading()
     _ = device.staged(to: 10, last: true, swapped: false)

@@ -127,6 +127,21 @@ import Testing
         _ = folder
     }
 
+    @Test func `an answer to a resend that overtakes its entry hides nothing in between`() throws {
+        var (folder, replica, hub) = try started()
+        try replica.enqueue(.read(items: [hub.items[0]], on: true, passive: false))
+        let push = try #require(try replica.nextPush())
+        for mutation in push.mutations { hub.process(mutation, by: try replica.replicaID()) }
+        let answer = Settled(n: 1, uid: push.mutations[0].uid, outcome: .applied)
+        #expect(try replica.settled([answer], at: hub.head) == 1)
+        #expect(try replica.outbox().count == 1, "its entry is not folded yet")
+        #expect(try replica.item(hub.items[0])?.read == true)
+        try replica.pull(hub)
+        #expect(try replica.outbox().isEmpty)
+        #expect(try replica.item(hub.items[0])?.read == true)
+        _ = folder
+    }
+
     @Test func `a dead letter is made again as a new act, or discarded`() throws {
         var (folder, replica, hub) = try started()
         let id = try replica.replicaID()

@@ -44,7 +44,7 @@ struct Sight {
 final class SimDevice {
     let id: Int
     let identity: InboxIdentity
-    let world: World
+    unowned let world: World
     var store: any SimulatedReplica
     var driver: SessionDriver
     var link: Link?

@@ -9,7 +9,7 @@ final class SimHub {
         var refuse: (HubStoreError) -> Void
     }
 
-    let world: World
+    unowned let world: World
     var store: any SimulatedHubStore
     var reader: any HubReader
     private(set) var links: [Int: Link] = [:]
