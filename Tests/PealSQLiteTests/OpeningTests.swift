@@ -153,7 +153,8 @@ import Testing
             let before = Self.locks(on: inode)
             #expect(before > 0)
             let second = try Connection(path: scratch.path("a"))
-            #expect(Self.locks(on: inode) >= before)
+            // Other processes' locks come and go, and the kernel may skip a line while they do; one that is dropped never comes back.
+            #expect((0..<100).contains { _ in Self.locks(on: inode) >= before })
             withExtendedLifetime((first, second)) {}
         }
 
@@ -164,7 +165,9 @@ import Testing
             var count = 0
             while fgets(&line, 512, file) != nil {
                 let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-                if text.contains("POSIX"), text.contains(":\(inode) ") { count += 1 }
+                let words = text.split(separator: " ")
+                guard words.count > 5, words[1] == "POSIX", words[4] == "\(getpid())" else { continue }
+                if words[5].hasSuffix(":\(inode)") { count += 1 }
             }
             return count
         }
