@@ -82,7 +82,7 @@ extension Ghost {
     /// Whether the hub can know when a person acted: true clocks, and no boot in between, which leaves only the wall clock with an
     /// offset as exact as the welcome was quick.
     private func hasTrueTime(_ person: Person) -> Bool {
-        guard world.schedule.shape.trueClocks, world.hubSkew == 0 else { return false }
+        guard world.schedule.shape.trueClocks else { return false }
         return person.device.map { world.devices[$0].clock.boot == 0 } ?? true
     }
 

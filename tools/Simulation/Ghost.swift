@@ -58,7 +58,6 @@ final class Ghost {
     private var matched: [(name: String, count: Int)] = []
     /// The chain before each chain, of lost timelines too.
     private var parents: [UInt64: UInt64] = [:]
-    private var backups: [Int: Int] = [:]
 
     init(world: World) { self.world = world }
 
@@ -93,10 +92,6 @@ final class Ghost {
         order.append(new)
     }
 
-    func forked(_ device: SimDevice, from old: ReplicaID) {}
-
-    func backedUp(_ device: SimDevice) { backups[device.id] = order.count }
-
     /// What the device did after its backup may be gone; that it was there before does not help what it forgot.
     func restored(_ device: SimDevice) {
         for uid in order where persons[uid]?.device == device.id { persons[uid]?.mayBeLost = true }
@@ -124,10 +119,7 @@ final class Ghost {
         matched = memory.matched
         // An inbox that the hub has never heard of: its key will be given to another.
         for (device, inbox) in inboxOfDevice where inboxes[inbox] == nil { inboxOfDevice[device] = nil }
-        isRollingBack = true
     }
-
-    private(set) var isRollingBack = false
 
     private func isDevice(_ inbox: Int64) -> Bool {
         inboxOfDevice.contains { device, key in

@@ -8,7 +8,7 @@ struct Step: Equatable, Sendable {
         case apiAct, undo, deadLetter, online, offline
         case cut, notice, replay, crashDevice, crashHub, failCommit
         case backupHub, restoreHub, backupDevice, restoreDevice, cloneDevice
-        case cross, trim, poison, reboot, jumpClock, longPause, expireToken, remove, otherProcess, busyHub
+        case cross, trim, poison, reboot, jumpClock, longPause, remove, otherProcess, busyHub
     }
 
     var kind: Kind
@@ -115,7 +115,7 @@ struct Schedule: Sendable {
                 case .reboot: 3
                 case .jumpClock: shape.trueClocks ? 0 : 4
                 case .longPause: 1
-                case .expireToken, .busyHub: 2
+                case .busyHub: 2
                 case .otherProcess: 4
                 }
             guard base > 0 else { continue }

@@ -134,7 +134,7 @@ final class SimDevice {
         case .cancel(let timer): timers[timer] = nil
         case .wake(let delay): wake = world.now + delay
         case .status(.stopped(let code, let reason)):
-            world.fail("device \(id) stopped: \(code.rawValue) \(reason)", unless: world.mayRefuse(id))
+            world.fail("device \(id) stopped: \(code.rawValue) \(reason)")
         case .status, .report: break
         case .swapped: resets += 1
         case .diverged(let divergence): world.fail("device \(id): \(divergence)")

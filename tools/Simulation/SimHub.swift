@@ -119,7 +119,7 @@ final class SimHub {
             case .success(.admitted(let admitted)): joined(admitted, hello, link)
             case .success(.attemptTooLow(let last)): perform(link.session.refused(last: last), link)
             case .success(.refused(let why)):
-                world.fail("a device was refused: \(why)", unless: world.mayRefuse(link.device))
+                world.fail("a device was refused: \(why)")
                 perform(link.session.denied(.unknown, "refused"), link)
             case .failure: perform(link.session.denied(.tryAgain, "the hub cannot take sessions now"), link)
             }

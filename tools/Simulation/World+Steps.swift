@@ -350,7 +350,6 @@ extension World {
             case .backupDevice:
                 guard let device = pick(devices, step.a) else { return }
                 device.backup = try device.store.copied()
-                ghost.backedUp(device)
             case .restoreDevice:
                 guard let device = pick(devices, step.a), let backup = device.backup else { return }
                 note("device \(device.id) is restored")

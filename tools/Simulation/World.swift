@@ -18,7 +18,6 @@ final class World {
     var now: Milliseconds = 1_800_000_000_000
     var hub: SimHub!
     var isHubUp = true
-    var hubSkew: Milliseconds = 0
     var devices: [SimDevice] = []
     var ghost: Ghost!
     var backups: [(store: any SimulatedHubStore, memory: Ghost.Memory)] = []
@@ -38,7 +37,6 @@ final class World {
     let factory: StoreFactory
     /// The hub was restored since: then a device may be refused or unknown.
     var hubWasRestored = false
-    private var usedUIDs: [UInt64] = []
 
     /// A world as a schedule shapes it.
     init(_ schedule: Schedule, traced: Bool = false) {
@@ -94,7 +92,7 @@ final class World {
         return options
     }
 
-    var hubNow: Milliseconds { now + hubSkew }
+    var hubNow: Milliseconds { now }
 
     // MARK: Telling
 
@@ -103,8 +101,8 @@ final class World {
         trace?.append(text())
     }
 
-    func fail(_ text: String, unless excused: Bool = false) {
-        guard !excused, violation == nil else { return }
+    func fail(_ text: String) {
+        guard violation == nil else { return }
         violation = Violation(step: stepIndex, description: text)
     }
 
@@ -155,9 +153,6 @@ final class World {
         }
     }
 
-    /// Whether a refusal is to be expected.
-    func mayRefuse(_ device: Int) -> Bool { false }
-
     // MARK: What the parts report
 
     func appended(_ entry: Appended) { ghost.appended(entry) }
@@ -181,7 +176,6 @@ final class World {
     func forked(_ device: SimDevice, from old: ReplicaID) {
         device.forks += 1
         note("device \(device.id) forked from \(old) to \(device.store.replicaID)")
-        ghost.forked(device, from: old)
         if !device.mayFork, !hubWasRestored { fail("device \(device.id) forked without a restore or a clone") }
     }
 
