@@ -90,6 +90,10 @@ let package = Package(
         .testTarget(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Simulation", "PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
+            swiftSettings: swiftSettings),
         .testTarget(name: "PealCommandTests", dependencies: ["PealCommand", "PealHub"], swiftSettings: swiftSettings),
     ]
 )
