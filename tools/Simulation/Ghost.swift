@@ -16,6 +16,8 @@ final class Ghost {
         var device: Int?
         var author: Author
         var isUndone = false
+        /// It was offered again to a hub that went back, as of what its replica could tell that both have in common.
+        var isLowered = false
         /// Its only copy may be gone: the disk was rolled back.
         var mayBeLost = false
     }
@@ -79,6 +81,13 @@ final class Ghost {
             author: .api,
             mayBeLost: true)
         order.append(uid)
+    }
+
+    /// The replica has found that the hub went back: it tells by its items what both have in common, and keeps less of what was seen
+    /// than there is, where the log above the newest item is the same.
+    func lowered(_ device: SimDevice) {
+        let acts = ((try? device.store.waiting()) ?? []) + ((try? device.store.settled()) ?? [])
+        for uid in acts { persons[uid]?.isLowered = true }
     }
 
     func undone(_ uid: UInt64) { persons[uid]?.isUndone = true }

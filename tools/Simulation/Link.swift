@@ -31,6 +31,8 @@ final class Link {
     var heard: Milliseconds = 0
     var pushed: Milliseconds?
     var asked: Milliseconds?
+    /// The head that the device has been told.
+    var known: Position = 0
 
     // The hub's end.
     var hello: Hello?
@@ -55,6 +57,16 @@ final class Link {
     /// A frame of the hub goes out.
     func send(_ frame: DownFrame) {
         if !isCut, !swallowsDown { down.append(frame) }
+    }
+
+    /// The device receives a frame.
+    func heard(_ frame: DownFrame, at now: Milliseconds) {
+        heard = now
+        switch frame {
+        case .welcome(let welcome): known = welcome.head
+        case .batch(let batch): known = max(known, batch.to)
+        default: break
+        }
     }
 
     /// The device sent a frame.

@@ -11,7 +11,7 @@ extension MemoryReplica {
         case missedRow
         /// Only the kept sum is wrong.
         case wrongSum
-        /// A register has another value; the kept sum does not see it.
+        /// A row has another value; the kept sum does not see it.
         case wrongRow
     }
 
@@ -68,8 +68,11 @@ extension MemoryReplica {
         guard !rows.isEmpty else { return false }
         let (id, row) = rows[Int(bits >> 8) % rows.count]
         if damage == .wrongRow {
-            guard let read = row.state.read else { return false }
-            state.base.items[id]?.state.read?.value = !read.value
+            if let read = row.state.read {
+                state.base.items[id]?.state.read?.value = !read.value
+            } else {
+                state.base.items[id]?.state.seen.toggle()
+            }
         } else {
             let facts = state.base.facts.removeValue(forKey: id) ?? []
             state.base.items[id] = nil

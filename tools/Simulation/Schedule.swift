@@ -74,7 +74,7 @@ struct Schedule: Sendable {
         shape.restoresDevices = random.once(in: 3)
         shape.encodes = random.once(in: 8)
         if random.once(in: 3) { shape.tokenLife = [60_000, 90_000, 600_000][random.below(3)] }
-        shape.damages = random.once(in: 5) && shape.trueClocks
+        shape.damages = random.once(in: 4) && shape.trueClocks
         shape.waitsForTimeouts = random.once(in: 4)
         shape.isSQLite = sqliteShare > 0 && random.once(in: sqliteShare)
         let weights = Self.weights(shape, &random)
@@ -130,7 +130,7 @@ struct Schedule: Sendable {
                 case .token: shape.tokenLife == nil ? 0 : 24
                 case .provider: shape.tokenLife == nil ? 0 : 6
                 case .stall: 8
-                case .damage: shape.damages && !shape.isSQLite ? 3 : 0
+                case .damage: shape.damages && !shape.isSQLite ? 14 : 0
                 }
             guard base > 0 else { continue }
             // Faults are left out of a quarter of the runs each, and come often in another.

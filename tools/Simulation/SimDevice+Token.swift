@@ -92,6 +92,9 @@ extension SimDevice {
         if let pushed = link.pushed, pushed > link.heard, world.now - pushed >= 30_000 {
             world.fail("device \(id) waits for the answer to a push for more than 30 s")
         }
+        if driver.session.isLive, link.known > store.cursor.position, world.now - link.heard >= 10_000 {
+            world.fail("device \(id) waits for more of the log for more than 10 s")
+        }
         if let asked = link.asked, asked > link.heard, world.now - asked >= 10_000 {
             world.fail("device \(id) waits for a page for more than 10 s")
         }

@@ -195,8 +195,8 @@ final class SimDevice {
         guard let link, link.isDeviceOpen, !isSuspended, link.nextDown <= world.now else { return false }
         if !link.down.isEmpty {
             if link.isTrickling { link.nextDown = world.now + Link.trickle }
-            link.heard = world.now
             let frame = link.down.removeFirst()
+            link.heard(frame, at: world.now)
             guard world.schedule.shape.encodes else {
                 drive { $0.received(frame, bytes: 100) }
                 if case .page = frame { world.ghost.check(self) }
@@ -236,6 +236,7 @@ final class SimDevice {
         guard isOnline else { return }
         resume()
         isOnline = false
+        isStopped = false
         fetches.removeAll(where: \.connects)
         drive { $0.stop() }
         link?.isDeviceOpen = false

@@ -18,6 +18,8 @@ final class SimHub {
     /// The newest session of each replica, in the order of the commits.
     private var newest: [Int64: UInt64] = [:]
     private var acknowledged: [Int64: Position] = [:]
+    /// When it last looked at the clock.
+    private var ticked: Milliseconds = 0
     /// The next pushes are answered busy.
     var isBusy = false
     /// Tokens that were shown before it are over.
@@ -350,7 +352,10 @@ final class SimHub {
         return true
     }
 
+    /// Looks at the clock every 5 s, as the live hub does.
     func tick() {
+        guard world.hubNow - ticked >= 5_000 else { return }
+        ticked = world.hubNow
         for link in openLinks {
             if link.session.session == nil, world.hubNow - link.opened > 10_000 {
                 perform(link.session.denied(.protocolError, "no hello came"), link)

@@ -173,7 +173,10 @@ final class World {
 
     func swapped(_ device: SimDevice, _ report: SwapReport) {
         // What was on the screen is of a timeline that is no more; the app draws anew.
-        if report.ahead { device.sight = nil }
+        if report.ahead {
+            device.sight = nil
+            ghost.lowered(device)
+        }
         if report.unexplainedCount > 0 {
             fail("device \(device.id): a swap found what no entry explains: \(report.unexplained)")
         }

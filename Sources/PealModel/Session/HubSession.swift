@@ -13,14 +13,14 @@ public struct HubSession: Equatable, Sendable {
     /// Frames that are ready and not written; a replica that makes more without reading is cut.
     static let readyLimit = 16
 
-    private enum State: Equatable, Sendable {
+    private enum State: Hashable, Sendable {
         case fresh
         case admitting
         case live(Live)
         case closing
     }
 
-    private struct Live: Equatable, Sendable {
+    private struct Live: Hashable, Sendable {
         var session: UInt64
         var sent: Position
         var got: Position
@@ -50,7 +50,7 @@ public struct HubSession: Equatable, Sendable {
         var loading = false
     }
 
-    private struct Sent: Equatable, Sendable {
+    private struct Sent: Hashable, Sendable {
         var to: Position
         var bytes: Int
     }
@@ -72,6 +72,13 @@ public struct HubSession: Equatable, Sendable {
     /// Entries that are sent and not acknowledged; bounded by the window (docs/sync.md invariant 12).
     public var unacknowledged: Int64 {
         if case .live(let live) = state { live.sent - live.got } else { 0 }
+    }
+
+    /// For explorers of states: all that decides what it does next.
+    package func fingerprint(into hasher: inout Hasher) {
+        hasher.combine(state)
+        hasher.combine(refusals)
+        for frame in ready { hasher.combine(frame.bytes) }
     }
 
     // MARK: Frames
