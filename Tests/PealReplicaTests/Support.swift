@@ -75,10 +75,12 @@ extension Replica {
     /// Hello and welcome.
     @discardableResult
     func connect(
-        _ hub: TestHub, mode: Admission.Mode = .resume, settled: [Settled] = []
+        _ hub: TestHub, mode: Admission.Mode = .resume, settled: [Settled] = [], reoffer: Bool = true
     ) throws -> WelcomeCheck {
         let hello = try hello(proof: Proof())
-        return try welcomed(hub.welcome(hello, mode: mode, settled: settled))
+        var welcome = hub.welcome(hello, mode: mode, settled: settled)
+        welcome.reoffer = reoffer
+        return try welcomed(welcome)
     }
 
     /// Folds all that the hub has.
