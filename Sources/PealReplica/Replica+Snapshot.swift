@@ -67,7 +67,8 @@ extension Replica {
         _ stage: Stage, _ state: inout ReplicaState
     ) throws(SQLiteError) -> (report: SwapReport, quarantined: [Position], foreign: Bool) {
         var report = SwapReport(
-            before: try connection.int("SELECT count(*) FROM item"), after: 0, ahead: state.ahead, common: nil, lostActs: 0,
+            before: try connection.int("SELECT count(*) FROM item"), after: 0, ahead: state.ahead, common: nil,
+            lostActs: 0,
             reoffered: session.reoffers, unexplained: [], unexplainedCount: 0)
         if state.ahead {
             try goBack(&state, &report)

@@ -255,7 +255,7 @@ import Testing
         #expect(try reference.difference(to: replica) == nil)
     }
 
-    @Test func `where the operator wants the backup's state, acts that the hub lost are dropped and others are sent`() throws {
+    @Test func `acts that the hub lost are dropped where its operator says so, others are sent`() throws {
         let folder = Folder()
         var hub = filled(5)
         let replica = try folder.open()
