@@ -31,6 +31,7 @@ extension Inbox {
         lease = nil
         if let wake { executor.cancel(wake) }
         wake = nil
+        stopLettingGo()
     }
 
     private func takeLease() {
@@ -172,6 +173,7 @@ extension Inbox {
         case .live:
             lastProblem = nil
             told = InboxStatus(state: .live)
+            letGo()
         case .stalled: told = InboxStatus(state: .stalled, message: "no progress")
         case .stopped(let code, let reason):
             told = InboxStatus(state: .stopped, message: reason, code: code.rawValue)

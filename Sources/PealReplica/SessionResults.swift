@@ -64,6 +64,9 @@ public struct Applied: Equatable, Sendable {
     public var quarantined: [Position]
     /// The hub's sum showed that this replica has diverged, and this is the time to report it.
     public var divergence: Divergence?
+    /// Somebody marked an item unread that this device has let go (``KeepLimits``): only a snapshot has its body. Durable; end the session with
+    /// 4102, and the next one loads it.
+    public var wantsSnapshot = false
 
     package init(
         verdict: Verdict, position: Position, entries: Int, settledThrough: Int64, swap: SwapReport?,

@@ -52,13 +52,14 @@ let alice = InboxIdentity.user(externalID: "alice", email: nil)
 extension Folder {
     func open(
         _ name: String = "replica", identity: InboxIdentity = alice, clock: TestClock = TestClock(), seed: UInt64 = 1,
-        maximumPages: Int64? = nil
+        maximumPages: Int64? = nil, keep: KeepLimits? = nil
     ) throws -> Replica {
         var options = ReplicaOptions()
         options.clock = clock.clock
         let random = SeededSource(seed)
         options.random = { random.next() }
         options.maximumPages = maximumPages
+        options.keep = keep
         return try Replica(path: file(name), identity: identity, project: "project", options: options)
     }
 }
