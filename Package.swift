@@ -30,7 +30,8 @@ let package = Package(
         .systemLibrary(name: "CPealHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CPealCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
-        .target(name: "CPealWebSocket", dependencies: ["CLibWebSockets"]),
+        // libcrypto too: libwebsockets brings it, but does not link it for whoever asks what it says of a certificate.
+        .target(name: "CPealWebSocket", dependencies: ["CLibWebSockets", "CPealCrypto"]),
 
         // Level 1: rules, SQLite, WebSocket. No Foundation.
         .target(name: "PealModel", swiftSettings: swiftSettings),
@@ -71,6 +72,9 @@ let package = Package(
             name: "peal-sim", dependencies: ["Simulation", "PealModel"], path: "tools/peal-sim",
             swiftSettings: swiftSettings),
 
+        .executableTarget(
+            name: "peal-load", dependencies: ["Peal", "PealModel", "PealReplica"], path: "tools/peal-load",
+            swiftSettings: swiftSettings),
         .target(
             name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
             swiftSettings: swiftSettings),
@@ -90,6 +94,8 @@ let package = Package(
         .testTarget(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
-        .testTarget(name: "PealCommandTests", dependencies: ["PealCommand", "PealHub"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "peal-load"],
+            swiftSettings: swiftSettings),
     ]
 )

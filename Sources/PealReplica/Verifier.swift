@@ -26,9 +26,7 @@ struct Verifier {
         self.queries = queries
         self.hub = hub
         connection = queries.connection
-        guard let state = try ReplicaState.load(connection) else {
-            throw SQLiteError(.corrupt, "the row of the replica is gone")
-        }
+        let state = try ReplicaState.loadOrFail(connection)
         self.state = state
     }
 
