@@ -75,6 +75,10 @@ let package = Package(
             name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
             swiftSettings: swiftSettings),
 
+        .target(
+            name: "Fuzzing", dependencies: ["CPealSQLite", "PealHub", "PealHubMemory", "PealModel", "PealReplica"],
+            path: "tools/Fuzzing", swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
@@ -91,5 +95,13 @@ let package = Package(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(name: "PealCommandTests", dependencies: ["PealCommand", "PealHub"], swiftSettings: swiftSettings),
+        .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
     ]
 )
+
+// libFuzzer brings its own `main`, so its executable is in the package only where `tools/fuzz` asks for it.
+if Context.environment["PEAL_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "peal-fuzz", dependencies: ["Fuzzing"], path: "tools/peal-fuzz", swiftSettings: swiftSettings))
+}
