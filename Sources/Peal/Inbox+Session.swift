@@ -34,6 +34,11 @@ extension Inbox {
         stopLettingGo()
     }
 
+    /// The device woke up, or its network came or changed: call it when the system says so. A connection that looks alive is
+    /// probed and given up after five seconds without an answer; one that is waited for is tried within half a second
+    /// (docs/sync.md section 6). Without it a connection that died in a sleep is noticed by its silence only, after 45 s. Not blocking.
+    public func networkChanged() { drive { $0.networkChanged() } }
+
     private func takeLease() {
         guard wanted, lease == nil else { return }
         do throws(ReplicaError) {
