@@ -215,7 +215,7 @@ public struct DeviceSession: Equatable, Sendable {
         case (.got, .live(var live)):
             live.gotScheduled = false
             return credit(&live)
-        case (.stall, .live):
+        case (.stall, .live) where !planted(.stallIgnored):
             return [.status(.stalled), .report("no progress for \(Self.stallDelay / 1_000) s")]
                 + close(.stalled, "no progress")
         case (.healthy, .live):
