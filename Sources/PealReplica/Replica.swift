@@ -39,6 +39,8 @@ public final class Replica {
         var awaitsSnapshot = false
         /// The hub went back, and its last number is of another copy's act: numbers tell nothing of what it has.
         var offersAll = false
+        /// The hub went back, and its operator wants what it lost to be offered again (the rule) or dropped.
+        var reoffers = true
         /// Outcomes that wait until the cursor reaches a position, so that nothing disappears before its effect is there.
         var settled: [(settled: Settled, at: Position)] = []
     }

@@ -58,6 +58,7 @@ final class MemoryReplica: SimulatedReplica {
         var awaitsSnapshot = false
         /// The hub's last number is of another copy's act: numbers tell nothing of what it has.
         var offersAll = false
+        var reoffers = true
         var settled: [(settled: Settled, at: Position)] = []
     }
 
@@ -140,6 +141,7 @@ final class MemoryReplica: SimulatedReplica {
         session = SessionMemory()
         session.epoch = welcome.epoch
         session.awaitsSnapshot = welcome.mode != .resume
+        session.reoffers = welcome.reoffer
         session.offersAll = isForeign(welcome) || welcome.lastN >= state.nextN
         session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
@@ -362,7 +364,11 @@ final class MemoryReplica: SimulatedReplica {
         let common = state.base.common(with: stage.base)
         let time = state.base.time(at: common)
         let lastN = session.offersAll ? 0 : state.aheadLastN
-        if !planted(.journalPruned) { offerJournal(above: lastN, quiet: false) }
+        if !session.reoffers {
+            state.journal.removeAll { ($0.n ?? 0) > lastN && $0.outcome?.code != .void }
+        } else if !planted(.journalPruned) {
+            offerJournal(above: lastN, quiet: false)
+        }
         for index in state.outbox.indices {
             if let n = state.outbox[index].n, n > lastN {
                 if state.outbox[index].void != nil, state.outbox[index].state != .dead {
