@@ -29,7 +29,7 @@ package final class HubWithoutListeners: Sendable {
             let projects = try store.projects()
             store.rollback()
             let service = try WebSocketService(name: "peal-hub")
-            let hub = Hub(service: service, clock: clock, log: log)
+            let hub = Hub(service: service, reoffersLostActs: true, clock: clock, log: log)
             let writer = ConnectionExecutor(name: "peal-commit")
             let committer = Committer(store: store, executor: writer) { completions, appended in
                 service.post {
