@@ -249,10 +249,11 @@ extension Inbox {
 
     private func askForURL() {
         let hub = configuration.hub
+        let authorityPath = configuration.authorityPath
         connecting = Task { [weak self] in
             let answer: Result<String, PealError>
             do throws(PealError) {
-                answer = .success(try await hub.webSocketURL())
+                answer = .success(try await hub.webSocketURL(authorityPath: authorityPath))
             } catch {
                 answer = .failure(error)
             }
