@@ -62,7 +62,11 @@ extension MemoryReplica {
         let common = state.base.common(with: stage.base)
         let time = state.base.time(at: common)
         let lastN = session.offersAll ? 0 : state.aheadLastN
-        if !planted(.journalPruned) { offerJournal(above: lastN, quiet: false) }
+        if !session.reoffers {
+            state.journal.removeAll { ($0.n ?? 0) > lastN && $0.outcome?.code != .void }
+        } else if !planted(.journalPruned) {
+            offerJournal(above: lastN, quiet: false)
+        }
         for index in state.outbox.indices {
             if let n = state.outbox[index].n, n > lastN {
                 if state.outbox[index].void != nil, state.outbox[index].state != .dead {

@@ -67,6 +67,7 @@ final class MemoryReplica: SimulatedReplica {
         var awaitsSnapshot = false
         /// The hub's last number is of another copy's act: numbers tell nothing of what it has.
         var offersAll = false
+        var reoffers = true
         var settled: [(settled: Settled, at: Position)] = []
     }
 
@@ -150,6 +151,7 @@ final class MemoryReplica: SimulatedReplica {
         session = SessionMemory()
         session.epoch = welcome.epoch
         session.awaitsSnapshot = welcome.mode != .resume
+        session.reoffers = welcome.reoffer
         session.offersAll = isForeign(welcome) || welcome.lastN >= state.nextN
         session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {

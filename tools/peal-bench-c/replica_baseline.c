@@ -95,3 +95,50 @@ double baseline_unread_page(const char *path, int repetitions, int64_t *checksum
     *checksum = sum;
     return seconds;
 }
+
+static double wall(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+double baseline_act(const char *path, int count, int64_t stride, double *seconds) {
+    sqlite3 *connection = start(path, SQLITE_OPEN_READWRITE);
+    if (!connection) return -1;
+    sqlite3_exec(connection, "PRAGMA synchronous = FULL", 0, 0, 0);
+    sqlite3_stmt *begin = 0, *insert = 0, *show = 0, *progress = 0, *commit = 0;
+    if (sqlite3_prepare_v3(connection, "BEGIN IMMEDIATE", -1, SQLITE_PREPARE_PERSISTENT, &begin, 0) != SQLITE_OK ||
+        sqlite3_prepare_v3(connection,
+                           "INSERT INTO outbox (uid, state, name, op, observed, observed_time, boot, boot_time, wall)"
+                           " VALUES (?1, 1, 'read', ?2, 1, 1, '00000000-0000-0000-0000-000000000000', 1, 1)",
+                           -1, SQLITE_PREPARE_PERSISTENT, &insert, 0) != SQLITE_OK ||
+        sqlite3_prepare_v3(connection, "UPDATE item SET overlaid = 1, o_read = 1, o_seen = 1 WHERE position = ?1", -1,
+                           SQLITE_PREPARE_PERSISTENT, &show, 0) != SQLITE_OK ||
+        sqlite3_prepare_v3(connection, "UPDATE replica SET generation = generation + 1", -1, SQLITE_PREPARE_PERSISTENT,
+                           &progress, 0) != SQLITE_OK ||
+        sqlite3_prepare_v3(connection, "COMMIT", -1, SQLITE_PREPARE_PERSISTENT, &commit, 0) != SQLITE_OK)
+        return -1;
+    double used = now();
+    for (int index = 0; index < count; index++) {
+        double from = wall();
+        sqlite3_stmt *each[] = {begin, insert, show, progress, commit};
+        sqlite3_bind_int64(insert, 1, -1 - index);
+        sqlite3_bind_text(insert, 2, "{\"kind\":\"read\",\"items\":[\"0190a0b0-0000-7000-8000-000000000000\"],\"on\":true}",
+                          -1, SQLITE_STATIC);
+        /* Beside the items that the replica has acted on. */
+        sqlite3_bind_int64(show, 1, index * stride + (stride > 1 ? 2 : 1));
+        for (int step = 0; step < 5; step++) {
+            if (sqlite3_step(each[step]) != SQLITE_DONE) return -1;
+            sqlite3_reset(each[step]);
+        }
+        seconds[index] = wall() - from;
+    }
+    used = now() - used;
+    sqlite3_finalize(begin);
+    sqlite3_finalize(insert);
+    sqlite3_finalize(show);
+    sqlite3_finalize(progress);
+    sqlite3_finalize(commit);
+    sqlite3_close(connection);
+    return used;
+}

@@ -15,6 +15,19 @@ struct Samples {
     var text: String { String(format: "%.2f (%.2f–%.2f)", percentile(0.5), values.min() ?? 0, values.max() ?? 0) }
 }
 
+/// Seconds of a clock that only runs forwards.
+func wallNow() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+/// The machine's load averages, which every figure is to be read beside.
+func load() -> String {
+    let text = (try? String(contentsOfFile: "/proc/loadavg", encoding: .utf8)) ?? "?"
+    return text.split(separator: " ").prefix(3).joined(separator: " ")
+}
+
 /// CPU time of this process, all threads, in microseconds.
 func processCPU() -> Double {
     var time = timespec()
@@ -43,10 +56,16 @@ func residentBytes() -> Double {
     return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
 }
 
-/// A hub on a fresh file, ports of the system's choice.
-func makeHub() throws -> (hub: HubServer, directory: String) {
+/// A fresh directory for a bench's files.
+func makeDirectory() throws -> String {
     let directory = "/tmp/peal-bench-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    return directory
+}
+
+/// A hub on a fresh file or on one that is there, ports of the system's choice.
+func makeHub(in directory: String? = nil) throws -> (hub: HubServer, directory: String) {
+    let directory = try directory ?? makeDirectory()
     var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
     configuration.httpPort = 0
     configuration.webSocketPort = 0
@@ -88,16 +107,5 @@ final class Child {
     func stop() {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
-    }
-}
-
-/// A hub as a process of its own, for benches whose devices must not share its CPU accounts.
-enum HubProcess {
-    static func serve() throws {
-        let (hub, directory) = try makeHub()
-        print("\(hub.httpPort) \(hub.project.instance) \(hub.project.apiKey) \(hub.project.secret)")
-        while readLine() != nil {}
-        hub.stop()
-        try? FileManager.default.removeItem(atPath: directory)
     }
 }

@@ -17,12 +17,18 @@ do {
     case "websocket-memory": try await WebSocketFanout.memory(rest)
     case "websocket-client": try await WebSocketFanout.client(rest)
     case "latency": try await LatencyBench.run(rest)
-    case "hub": try HubProcess.serve()
+    case "hub": try HubProcess.serve(rest)
+    case "act": try ActBench.act(rest)
+    case "mark": try ActBench.mark(rest)
+    case "bootstrap": try await BootstrapBench.run(rest)
+    case "drain": try await DrainBench.run(rest)
     case "fold": try ReplicaBench.fold(rest)
     case "sum": try ReplicaBench.sum(rest)
     case "page": try ReplicaBench.page(rest)
     default:
-        print("usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page")
+        print(
+            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | act | mark | bootstrap | drain"
+        )
         exit(2)
     }
     exit(0)

@@ -15,4 +15,13 @@ struct baseline_row {
 double baseline_insert(const char *path, const char *schema, const struct baseline_row *rows, int count, int batch);
 double baseline_unread_page(const char *path, int repetitions, int64_t *checksum);
 
+/* One act a transaction, as durable as a replica's: a row of the outbox, an item's overlay, the replica's row. `seconds` gets the
+   wall time of each; the answer is CPU seconds of all. */
+double baseline_act(const char *path, int count, int64_t stride, double *seconds);
+
+/* Counts the statements and commits of every SQLite connection that this process opens from now on. */
+void statement_count_start(void);
+int64_t statement_count(void);
+int64_t commit_count(void);
+
 #endif
