@@ -110,6 +110,7 @@ extension Inbox {
 
     private func perform(_ effect: SessionDriver.Effect) {
         switch effect {
+        case .stage(let page): perform(driver.stage(replica, page))
         case .connect: openSocket()
         case .send(let frame): send(frame)
         case .close(let code, let reason): socket?.close(code: code.rawValue, reason: reason)

@@ -59,7 +59,7 @@ extension Queries {
             journal: try connection.int("SELECT count(*) FROM journal"),
             unknown: try connection.int("SELECT count(*) FROM raw WHERE reason IS NULL"),
             quarantined: try quarantined(),
-            staged: try Stage.load(connection) == nil ? nil : try connection.int("SELECT count(*) FROM stage_item"),
+            staged: try Stage.load(connection)?.rows,
             fileBytes: try connection.int("PRAGMA page_count") * page, walBytes: Self.size(connection.path + "-wal"),
             freeBytes: try connection.int("PRAGMA freelist_count") * page,
             problems: integrity ? try connection.integrityProblems() : nil, sessions: try sessions())

@@ -18,9 +18,9 @@ func `a snapshot is asked for page by page, and nothing is pushed before the swa
         ])
     #expect(device.outboxChanged() == [])
     let first = DeviceBench.page(at: 10, last: false)
-    #expect(device.received(.page(first), bytes: 900) == [.stage(first)])
-    #expect(
-        device.staged(to: 10, last: false, swapped: false) == [.schedule(.stall, 10_000), .requestPage])
+    let next = SnapshotRequest(id: first.id, after: first.after, at: first.at, chain: first.chain)
+    #expect(device.received(.page(first), bytes: 900) == [.send(.snapshot(next)), .stage(first)])
+    #expect(device.staged(to: 10, last: false, swapped: false) == [.schedule(.stall, 10_000)])
     let last = DeviceBench.page(at: 12, last: true)
     #expect(device.received(.page(last), bytes: 900) == [.stage(last)])
     #expect(device.staged(to: 10, last: true, swapped: false) == [.schedule(.stall, 10_000)])

@@ -103,6 +103,10 @@ final class SimDevice {
         _ store: some SimulatedReplica, _ input: (inout DeviceSession) -> [DeviceSession.Action]
     ) -> (effects: [SessionDriver.Effect], failure: ReplicaError?) { driver.drive(store, input) }
 
+    private func stage(
+        _ store: some SimulatedReplica, _ page: Page
+    ) -> (effects: [SessionDriver.Effect], failure: ReplicaError?) { driver.stage(store, page) }
+
     private func closed(
         _ store: some SimulatedReplica, _ code: CloseCode, _ reason: String
     ) -> (effects: [SessionDriver.Effect], failure: ReplicaError?) {
@@ -127,6 +131,10 @@ final class SimDevice {
 
     private func perform(_ effect: SessionDriver.Effect) {
         switch effect {
+        case .stage(let page):
+            let before = store.cursor
+            let replica = store.replicaID
+            perform(stage(store, page), before, replica)
         case .connect:
             if needsFirstToken { fetchToken(connects: true) } else { openSocket() }
         case .send(let frame):

@@ -44,6 +44,13 @@ extension DeviceSession {
         return actions + returnCredit(&live) + push(&live)
     }
 
+    /// The next page is asked for before this one is staged: the hub reads it meanwhile.
+    func pageCame(_ page: Page) -> [Action] {
+        guard !page.last else { return [.stage(page)] }
+        let next = SnapshotRequest(id: page.id, after: page.after, at: page.at, chain: page.chain)
+        return [.send(.snapshot(next)), .stage(page)]
+    }
+
     /// A page is staged and durable.
     ///
     /// - Parameters:
@@ -55,7 +62,7 @@ extension DeviceSession {
         live.position = position
         if !last {
             state = .live(live)
-            return [.schedule(.stall, Self.stallDelay), .requestPage]
+            return [.schedule(.stall, Self.stallDelay)]
         }
         live.snapshot = !swapped
         resetting = !swapped

@@ -276,7 +276,7 @@ public struct DeviceSession: Equatable, Sendable {
             state = .greeting(attempt: nil, refusals: refusals + 1)
             return [.catchUpAttempt(last), .hello]
         case (.batch(let batch), .live(var live)): return batchCame(batch, bytes: bytes, &live)
-        case (.page(let page), .live(let live)) where live.snapshot: return [.stage(page)]
+        case (.page(let page), .live(let live)) where live.snapshot: return pageCame(page)
         case (.settled(let settled, let at), .live): return [.settle(settled, at: at)]
         case (.busy(let retryAfter), .live(var live)):
             live.inFlight = nil
