@@ -134,6 +134,7 @@ final class SessionWorld {
 
     private func perform(_ effect: SessionDriver.Effect) {
         switch effect {
+        case .stage(let page): perform(device.stage(page))
         case .connect:
             hub.leave()
             hub.down = []

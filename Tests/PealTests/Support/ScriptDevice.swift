@@ -180,6 +180,7 @@ final class ScriptDevice {
 
     private func perform(_ effect: SessionDriver.Effect) {
         switch effect {
+        case .stage(let page): perform(driver.stage(replica, page))
         case .connect:
             connections += 1
             link = hasNetwork ? script.open(self) : nil
