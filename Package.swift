@@ -30,7 +30,8 @@ let package = Package(
         .systemLibrary(name: "CPealHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CPealCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
-        .target(name: "CPealWebSocket", dependencies: ["CLibWebSockets"]),
+        // libcrypto too: libwebsockets brings it, but does not link it for whoever asks what it says of a certificate.
+        .target(name: "CPealWebSocket", dependencies: ["CLibWebSockets", "CPealCrypto"]),
 
         // Level 1: rules, SQLite, WebSocket. No Foundation.
         .target(name: "PealModel", swiftSettings: swiftSettings),
@@ -71,9 +72,16 @@ let package = Package(
             name: "peal-sim", dependencies: ["Simulation", "PealModel"], path: "tools/peal-sim",
             swiftSettings: swiftSettings),
 
+        .executableTarget(
+            name: "peal-load", dependencies: ["Peal", "PealModel", "PealReplica"], path: "tools/peal-load",
+            swiftSettings: swiftSettings),
         .target(
             name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
             swiftSettings: swiftSettings),
+
+        .target(
+            name: "Fuzzing", dependencies: ["CPealSQLite", "PealHub", "PealHubMemory", "PealModel", "PealReplica"],
+            path: "tools/Fuzzing", swiftSettings: swiftSettings),
 
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
@@ -90,6 +98,20 @@ let package = Package(
         .testTarget(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
-        .testTarget(name: "PealCommandTests", dependencies: ["PealCommand", "PealHub"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "peal-load"],
+            swiftSettings: swiftSettings),
+        .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Simulation", "PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
+            swiftSettings: swiftSettings),
     ]
 )
+
+// libFuzzer brings its own `main`, so its executable is in the package only where `tools/fuzz` asks for it.
+if Context.environment["PEAL_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "peal-fuzz", dependencies: ["Fuzzing"], path: "tools/peal-fuzz", swiftSettings: swiftSettings))
+}

@@ -31,7 +31,13 @@ extension Inbox {
         lease = nil
         if let wake { executor.cancel(wake) }
         wake = nil
+        stopLettingGo()
     }
+
+    /// The device woke up, or its network came or changed: call it when the system says so. A connection that looks alive is
+    /// probed and given up after five seconds without an answer; one that is waited for is tried within half a second
+    /// (docs/sync.md section 6). Without it a connection that died in a sleep is noticed by its silence only, after 45 s. Not blocking.
+    public func networkChanged() { drive { $0.networkChanged() } }
 
     private func takeLease() {
         guard wanted, lease == nil else { return }
@@ -173,6 +179,7 @@ extension Inbox {
         case .live:
             lastProblem = nil
             told = InboxStatus(state: .live)
+            letGo()
         case .stalled: told = InboxStatus(state: .stalled, message: "no progress")
         case .stopped(let code, let reason):
             told = InboxStatus(state: .stopped, message: reason, code: code.rawValue)
@@ -243,10 +250,11 @@ extension Inbox {
 
     private func askForURL() {
         let hub = configuration.hub
+        let authorityPath = configuration.authorityPath
         connecting = Task { [weak self] in
             let answer: Result<String, PealError>
             do throws(PealError) {
-                answer = .success(try await hub.webSocketURL())
+                answer = .success(try await hub.webSocketURL(authorityPath: authorityPath))
             } catch {
                 answer = .failure(error)
             }

@@ -26,6 +26,8 @@ public actor Inbox {
         public var hub: HubAddress
         /// A PEM file of certificate authorities in place of the system's.
         public var authorityPath: String?
+        /// How much of the inbox this device keeps; nil for everything.
+        public var keep: KeepLimits?
         /// Takes a line for whoever debugs; never holds a secret or a body.
         public var log: @Sendable (String) -> Void = { _ in }
 
@@ -55,6 +57,8 @@ public actor Inbox {
     var lease: Lease?
     var poke: Poke?
     var wanted = false
+    /// The next look at what is not to be kept.
+    var letGoTimer: UInt64?
     /// For reports of the session that the next status carries.
     var lastProblem: String?
 
@@ -69,9 +73,12 @@ public actor Inbox {
     public init(_ configuration: Configuration) async throws(PealError) {
         self.configuration = configuration
         executor = ConnectionExecutor(name: "peal-inbox")
+        var options = ReplicaOptions()
+        options.keep = configuration.keep
         do {
             replica = try Replica(
-                path: configuration.path, identity: configuration.identity, project: configuration.project)
+                path: configuration.path, identity: configuration.identity, project: configuration.project,
+                options: options)
         } catch {
             executor.stop()
             throw PealError(error)

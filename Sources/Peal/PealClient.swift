@@ -1,5 +1,6 @@
 internal import Foundation
 public import PealModel
+public import PealReplica
 
 /// The entry to the library: one hub, one project, a directory for the replicas.
 public final class PealClient: Sendable {
@@ -11,6 +12,8 @@ public final class PealClient: Sendable {
     public let directory: String
     /// A PEM file of certificate authorities in place of the system's.
     public let authorityPath: String?
+    /// How much of each inbox this device keeps; nil for everything.
+    public let keep: KeepLimits?
     private let log: @Sendable (String) -> Void
 
     /// A client. Nothing is opened or sent yet.
@@ -20,16 +23,18 @@ public final class PealClient: Sendable {
     ///   - apiKey: the project's public key, or its instance id.
     ///   - directory: where the replicas lie.
     ///   - authorityPath: a PEM file of certificate authorities in place of the system's.
+    ///   - keep: how much of each inbox this device keeps: the oldest read items beyond it are let go.
     ///   - log: takes a line for whoever debugs; never holds a secret or a body.
     /// - Throws: ``PealError``: `badURL`, `file` where the directory cannot be made.
     public init(
-        hub: String, apiKey: String, directory: String, authorityPath: String? = nil,
+        hub: String, apiKey: String, directory: String, authorityPath: String? = nil, keep: KeepLimits? = nil,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(PealError) {
         self.hub = try HubAddress(hub)
         self.apiKey = apiKey
         self.directory = directory
         self.authorityPath = authorityPath
+        self.keep = keep
         self.log = log
         do {
             try FileManager.default.createDirectory(
@@ -108,6 +113,7 @@ public final class PealClient: Sendable {
         var configuration = Inbox.Configuration(
             path: path(of: identity), identity: identity, proof: proof, project: apiKey, hub: hub)
         configuration.authorityPath = authorityPath
+        configuration.keep = keep
         configuration.log = log
         configuration.freshToken = freshToken
         return try await Inbox(configuration)

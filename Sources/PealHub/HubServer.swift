@@ -27,6 +27,9 @@ public struct HubConfiguration: Sendable {
     public var keyPath: String?
     /// Whether the project that the first start makes wants users to prove who they are.
     public var requiresHMAC = false
+    /// Whether devices offer the acts again that a hub restored from a backup has lost; false for the state of the backup
+    /// (docs/sync.md section 7).
+    public var reoffersLostActs = true
     /// How long the logs are kept.
     package var retention = Retention()
     /// One JSON object whose member `categories` becomes the first project's catalogue (docs/sync.md section 3), where it
@@ -82,7 +85,8 @@ public final class HubServer: Sendable {
         let opened = try Self.open(configuration, now: clock())
         project = opened.project
         let service = try Self.guarded("the device side") { try WebSocketService(name: "peal-hub") }
-        let hub = Hub(service: service, clock: clock, log: configuration.log)
+        let hub = Hub(
+            service: service, reoffersLostActs: configuration.reoffersLostActs, clock: clock, log: configuration.log)
         nonisolated(unsafe) let store = opened.store
         let writer = ConnectionExecutor(name: "peal-commit")
         let committer = Committer(store: store, executor: writer) { completions, appended in
@@ -172,7 +176,7 @@ public final class HubServer: Sendable {
             OperationsSurface(core: core, webSocketPort: webSocketPort, publicWebSocketURL: nil, usesTLS: false))
     }
 
-    private static func routes(_ core: HubCore, _ operations: OperationsSurface) -> [HTTPRoute] {
+    static func routes(_ core: HubCore, _ operations: OperationsSurface) -> [HTTPRoute] {
         InterestsSurface(core: core).routes + InboxSurface(core: core).routes + operations.routes
     }
 
@@ -242,7 +246,7 @@ public final class HubServer: Sendable {
     }
 
     /// Closes the sockets, then the file, and ends the threads.
-    private static func end(_ core: HubCore, service: WebSocketService, writer: ConnectionExecutor) {
+    static func end(_ core: HubCore, service: WebSocketService, writer: ConnectionExecutor) {
         service.post { core.hub.assumeIsolated { $0.detach() } }
         service.stop()
         core.reader.stop()
@@ -252,7 +256,7 @@ public final class HubServer: Sendable {
 }
 
 /// Opens once; threads wait for it.
-private final class DispatchLatch: @unchecked Sendable {
+final class DispatchLatch: @unchecked Sendable {
     // The semaphore is the synchronisation.
     private let semaphore: UnsafeMutablePointer<sem_t>
 

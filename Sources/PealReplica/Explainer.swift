@@ -46,9 +46,7 @@ private struct Explainer {
         self.queries = queries
         self.id = id
         let connection = queries.connection
-        guard let state = try ReplicaState.load(connection) else {
-            throw SQLiteError(.corrupt, "the row of the replica is gone")
-        }
+        let state = try ReplicaState.loadOrFail(connection)
         self.state = state
         frame = try queries.frame()
         marks = try Marks(connection)

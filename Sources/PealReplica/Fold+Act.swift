@@ -104,6 +104,15 @@ extension Fold {
         if seen { item.seen = true }
         try save(item, of: id, over: before)
         try setRegister(item.position, field: 0, passive: passive, act, at: position)
+        if !on, !found.returned { found.returned = try isLetGo(item.position) }
+    }
+
+    private func isLetGo(_ position: Position) throws(SQLiteError) -> Bool {
+        try connection.statement("SELECT 1 FROM item WHERE position = ?1 AND body = ''") {
+            (query) throws(SQLiteError) in
+            query.bind(1, position)
+            return try query.step()
+        }
     }
 
     private mutating func setArchived(

@@ -25,6 +25,8 @@ struct Fold {
         /// An entry carries this replica's id and a number that it has not given out.
         var highestOwn: Int64 = 0
         var quarantined: [Position] = []
+        /// An item that this device has let go is unread again.
+        var returned = false
         /// The hub's time of the last entry.
         var time: Milliseconds = 0
         /// Acts or removals were folded: the overlay may have to follow.

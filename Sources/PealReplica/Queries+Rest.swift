@@ -48,9 +48,7 @@ extension Queries {
     }
 
     func inspect(integrity: Bool) throws(SQLiteError) -> Inspection {
-        guard let state = try ReplicaState.load(connection) else {
-            throw SQLiteError(.corrupt, "the row of the replica is gone")
-        }
+        let state = try ReplicaState.loadOrFail(connection)
         let page = try connection.int("PRAGMA page_size")
         return Inspection(
             path: connection.path, version: try connection.int("PRAGMA user_version"), identity: state.identity,

@@ -106,7 +106,7 @@ final class Queries {
         -> DeliveredItem?
     {
         let query = try connection.prepare(
-            "SELECT \(Self.itemColumns) FROM item WHERE \(condition) AND o_deleted IS NULL")
+            "SELECT \(Self.itemColumns) FROM item WHERE \(condition) AND o_deleted IS NULL AND body <> ''")
         bindFrame(frame, query)
         bind(query)
         return try query.step() ? Self.item(query) : nil

@@ -24,6 +24,11 @@ extension Replica {
             let foreign = try finish(fold, &state)
             var applied = result(foreign ? .foreign : .folded, state)
             if let sum = batch.sum { applied.divergence = try compare(sum, &state) }
+            if fold.found.returned {
+                state.divergence.repair = true
+                try state.divergence.save(connection)
+                applied.wantsSnapshot = true
+            }
             applied.entries = new.count
             applied.quarantined = fold.found.quarantined
             return applied

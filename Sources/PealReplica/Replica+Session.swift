@@ -135,6 +135,7 @@ extension Replica {
         session = SessionMemory()
         session.epoch = welcome.epoch
         session.awaitsSnapshot = welcome.mode != .resume
+        session.reoffers = welcome.reoffer
         session.offersAll = try isForeign(welcome) || welcome.lastN >= state.nextN
         session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
@@ -190,14 +191,18 @@ extension Replica {
 
     /// Moves settled acts back to the outbox, in their old order; all, or those with numbers above one.
     func offerJournal(above n: Int64?, quiet: Bool) throws(SQLiteError) {
-        let condition = (n.map { "n > \($0) AND " } ?? "") + "json_extract(outcome, '$.code') <> 'void'"
         try connection.execute(
             """
             INSERT INTO outbox (seq, uid, state, name, op, observed, observed_time, boot, boot_time, wall, quiet)
             SELECT seq, uid, 1, name, op, observed, observed_time, boot, boot_time, wall, \(quiet ? 1 : 0)
-            FROM journal WHERE \(condition) ORDER BY seq ON CONFLICT DO NOTHING;
-            DELETE FROM journal WHERE \(condition)
+            FROM journal WHERE \(Self.lost(above: n)) ORDER BY seq ON CONFLICT DO NOTHING;
+            DELETE FROM journal WHERE \(Self.lost(above: n))
             """)
+    }
+
+    /// Which rows of the journal the hub does not know any more, as an SQL condition; void ones are nobody's loss.
+    static func lost(above n: Int64?) -> String {
+        (n.map { "n > \($0) AND " } ?? "") + "json_extract(outcome, '$.code') <> 'void'"
     }
 
     /// The session is over: for the record, and what was in flight waits to be sent again. Blocking.

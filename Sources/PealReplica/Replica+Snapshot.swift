@@ -93,9 +93,10 @@ extension Replica {
     ) throws(SQLiteError) -> (report: SwapReport, quarantined: [Position], foreign: Bool) {
         var report = SwapReport(
             before: try connection.int("SELECT count(*) FROM item"), after: 0, ahead: state.ahead, common: nil,
-            unexplained: [], unexplainedCount: 0)
+            lostActs: 0,
+            reoffered: session.reoffers, unexplained: [], unexplainedCount: 0)
         if state.ahead {
-            report.common = try goBack(&state)
+            try goBack(&state, &report)
         } else {
             try Differences(connection, cursor: state.cursor.position, newest: stage.newestAt).find(&report)
         }
@@ -139,6 +140,7 @@ extension Replica {
                 archived = s.archived, archived_rank = s.archived_rank
             FROM stage_item s WHERE s.position = item.position AND (s.read <> item.read OR s.read_rank <> item.read_rank
                 OR s.seen <> item.seen OR s.archived <> item.archived OR s.archived_rank <> item.archived_rank);
+            UPDATE item SET silent = s.silent, body = s.body FROM stage_item s WHERE s.position = item.position AND item.body = '';
             INSERT INTO item (position, id, publish, time, sent, type, category, topic, expires, silent, version, read,
                 read_rank, seen, archived, archived_rank, body)
             SELECT position, id, publish, time, sent, type, category, topic, expires, silent, version, read, read_rank, seen,
@@ -171,15 +173,19 @@ extension Replica {
 
     // MARK: The hub went back in time
 
-    /// Offers again what the hub lost, as of what both still have in common.
-    ///
-    /// - Returns: the greatest position at which base and snapshot hold the same item; 0 for none.
-    private func goBack(_ state: inout ReplicaState) throws(SQLiteError) -> Position {
+    /// Offers again what the hub lost, as of what both still have in common; or drops it, where the hub's operator says so. Acts that
+    /// were never settled are sent either way.
+    private func goBack(_ state: inout ReplicaState, _ report: inout SwapReport) throws(SQLiteError) {
         let common = try connection.int(
             "SELECT max(i.position) FROM item i JOIN stage_item s ON s.position = i.position AND s.id = i.id")
         let time = try connection.int("SELECT time FROM item WHERE position = \(common)")
         let lastN = session.offersAll ? 0 : state.aheadLastN
-        try offerJournal(above: lastN, quiet: false)
+        report.lostActs = try connection.int("SELECT count(*) FROM journal WHERE \(Self.lost(above: lastN))")
+        if session.reoffers {
+            try offerJournal(above: lastN, quiet: false)
+        } else {
+            try connection.execute("DELETE FROM journal WHERE \(Self.lost(above: lastN))")
+        }
         try connection.execute(
             """
             UPDATE outbox SET state = 3, outcome = '{"code":"void"}'
@@ -200,6 +206,6 @@ extension Replica {
         state.settledN = min(state.settledN, state.aheadLastN)
         state.generation += 1
         change.outbox = true
-        return common
+        report.common = common
     }
 }

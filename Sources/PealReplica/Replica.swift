@@ -39,6 +39,8 @@ public final class Replica {
         var awaitsSnapshot = false
         /// The hub went back, and its last number is of another copy's act: numbers tell nothing of what it has.
         var offersAll = false
+        /// The hub went back, and its operator wants what it lost to be offered again (the rule) or dropped.
+        var reoffers = true
         /// Outcomes that wait until the cursor reaches a position, so that nothing disappears before its effect is there.
         var settled: [(settled: Settled, at: Position)] = []
     }
@@ -58,42 +60,22 @@ public final class Replica {
         self.identity = identity
         self.options = options
         let opened: (connection: Connection, readOnly: Bool)
-        let state: ReplicaState?
+        let state: ReplicaState
         do throws(SQLiteError) {
-            opened = try ReplicaFile.open(path, options: options)
-            state = try Self.prepare(opened.connection, opened.readOnly, identity, project, options)
+            opened = try ReplicaFile.open(path, identity, project: project, options: options)
+            state = try ReplicaState.loadOrFail(opened.connection)
         } catch {
             throw ReplicaError(error)
         }
         connection = opened.connection
         isReadOnly = opened.readOnly
         queries = Queries(connection: connection, clock: options.clock)
-        guard let state, state.identity == ReplicaFile.text(identity), state.project == project else {
+        guard state.identity == ReplicaFile.text(identity), state.project == project else {
             throw ReplicaError(.otherIdentity, "\(path) belongs to another identity or project")
         }
         if case .device(let id?) = identity, let inbox = state.inbox, inbox != id {
             throw ReplicaError(.otherIdentity, "\(path) is the inbox of another device")
         }
-    }
-
-    /// Makes the one row where it is not there yet.
-    private static func prepare(
-        _ connection: Connection, _ readOnly: Bool, _ identity: InboxIdentity, _ project: String,
-        _ options: ReplicaOptions
-    ) throws(SQLiteError) -> ReplicaState? {
-        if let state = try ReplicaState.load(connection) { return state }
-        guard !readOnly else { return nil }
-        try connection.transaction { () throws(SQLiteError) in
-            let insert = try connection.prepare(
-                "INSERT INTO replica (one, identity, project, replica, sum_computed) VALUES (1, ?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING"
-            )
-            insert.bind(1, ReplicaFile.text(identity))
-            insert.bind(2, project)
-            insert.bind(3, ReplicaID(high: options.random(), low: options.random()).description)
-            insert.bind(4, options.clock.wall())
-            try insert.run()
-        }
-        return try ReplicaState.load(connection)
     }
 
     // MARK: Transactions
@@ -133,13 +115,8 @@ public final class Replica {
         }
     }
 
-    /// The one row; it is there since the file was opened.
-    func loadState() throws(SQLiteError) -> ReplicaState {
-        guard let state = try ReplicaState.load(connection) else {
-            throw SQLiteError(.corrupt, "the row of the replica is gone")
-        }
-        return state
-    }
+    /// The one row; it is there since the file was made.
+    func loadState() throws(SQLiteError) -> ReplicaState { try ReplicaState.loadOrFail(connection) }
 
     /// The hub's clock as well as this device can tell, never before what the hub has said already.
     func hubNow(_ state: ReplicaState) -> Milliseconds {

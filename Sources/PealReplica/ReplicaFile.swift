@@ -16,9 +16,9 @@ enum ReplicaFile {
         applicationID: applicationID,
         steps: [Migrator.Step(version: 1, sql: String(decoding: PackageResources.v1_sql, as: UTF8.self))])
 
-    /// Opens for writing; a file of a newer version is opened read-only instead.
+    /// Opens for writing; a file of a newer version is opened read-only instead. One that is made has its row from the first.
     static func open(
-        _ path: String, options: ReplicaOptions
+        _ path: String, _ identity: InboxIdentity, project: String, options: ReplicaOptions
     ) throws(SQLiteError) -> (connection: Connection, readOnly: Bool) {
         // A foreign file must not even be turned to write-ahead logging, so it is looked at first.
         var status = stat()
@@ -30,9 +30,28 @@ enum ReplicaFile {
         var settings = Connection.Options()
         settings.cacheKiB = options.cacheKiB
         let connection = try Connection(path: path, options: settings)
-        try migrator.migrate(connection)
+        try migrator.migrate(connection) { () throws(SQLiteError) in
+            try insertRow(connection, identity, project, options)
+        }
         if let pages = options.maximumPages { try connection.execute("PRAGMA max_page_count = \(pages)") }
         return (connection, false)
+    }
+
+    private static func insertRow(
+        _ connection: Connection, _ identity: InboxIdentity, _ project: String, _ options: ReplicaOptions
+    ) throws(SQLiteError) {
+        try connection.statement(
+            """
+            INSERT INTO replica (one, identity, project, replica, sum_computed) VALUES (1, ?1, ?2, ?3, ?4)
+            ON CONFLICT DO NOTHING
+            """
+        ) { (insert) throws(SQLiteError) in
+            insert.bind(1, text(identity))
+            insert.bind(2, project)
+            insert.bind(3, ReplicaID(high: options.random(), low: options.random()).description)
+            insert.bind(4, options.clock.wall())
+            try insert.run()
+        }
     }
 
     /// Opens for reading only; the file must be there.
@@ -88,6 +107,12 @@ struct ReplicaState {
     var aheadLastN: Int64
 
     var author: Author { .replica(replica) }
+
+    /// The row; a file without one is damaged, because it was made with it.
+    static func loadOrFail(_ connection: Connection) throws(SQLiteError) -> ReplicaState {
+        guard let state = try load(connection) else { throw SQLiteError(.corrupt, "the row of the replica is gone") }
+        return state
+    }
 
     static func load(_ connection: Connection) throws(SQLiteError) -> ReplicaState? {
         try connection.statement(

@@ -68,6 +68,8 @@ public struct ReplicaOptions: Sendable {
     }
     /// The most pages of 4 KiB that the file may grow to; nil for no limit.
     public var maximumPages: Int64?
+    /// What ``Replica/letGo()`` keeps; nil for everything.
+    public var keep: KeepLimits?
     /// KiB of page cache of the connection.
     public var cacheKiB = 8_192
 

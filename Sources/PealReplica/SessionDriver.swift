@@ -131,6 +131,7 @@ package struct SessionDriver {
         try run(
             session.applied(
                 to: applied.position, settledThrough: applied.settledThrough, swapped: applied.swap != nil), store)
+        if applied.wantsSnapshot, applied.divergence?.isMended ?? true { try run(session.diverged(), store) }
         try take(applied.divergence, store)
     }
 

@@ -64,6 +64,9 @@ public struct Applied: Equatable, Sendable {
     public var quarantined: [Position]
     /// The hub's sum showed that this replica has diverged, and this is the time to report it.
     public var divergence: Divergence?
+    /// Somebody marked an item unread that this device has let go (``KeepLimits``): only a snapshot has its body. Durable; end the session with
+    /// 4102, and the next one loads it.
+    public var wantsSnapshot = false
 
     package init(
         verdict: Verdict, position: Position, entries: Int, settledThrough: Int64, swap: SwapReport?,
@@ -117,6 +120,10 @@ public struct SwapReport: Equatable, Sendable {
     public var ahead: Bool
     /// For ``ahead``: the greatest position at which both held the same item.
     public var common: Position?
+    /// For ``ahead``: own settled acts that the hub had lost.
+    public var lostActs: Int64
+    /// For ``ahead``: whether they were offered again; false where the hub's operator wants the state of the backup.
+    public var reoffered: Bool
     /// Differences that no entry explains: a fault of the hub or of this library. At most 20 sentences with positions,
     /// without content.
     public var unexplained: [String]
@@ -124,12 +131,15 @@ public struct SwapReport: Equatable, Sendable {
     public var unexplainedCount: Int64
 
     package init(
-        before: Int64, after: Int64, ahead: Bool, common: Position?, unexplained: [String], unexplainedCount: Int64
+        before: Int64, after: Int64, ahead: Bool, common: Position?, lostActs: Int64 = 0, reoffered: Bool = true,
+        unexplained: [String], unexplainedCount: Int64
     ) {
         self.before = before
         self.after = after
         self.ahead = ahead
         self.common = common
+        self.lostActs = lostActs
+        self.reoffered = reoffered
         self.unexplained = unexplained
         self.unexplainedCount = unexplainedCount
     }

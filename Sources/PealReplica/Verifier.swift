@@ -28,9 +28,7 @@ struct Verifier {
         self.queries = queries
         self.hub = hub
         connection = queries.connection
-        guard let state = try ReplicaState.load(connection) else {
-            throw SQLiteError(.corrupt, "the row of the replica is gone")
-        }
+        let state = try ReplicaState.loadOrFail(connection)
         self.state = state
         reach = max(state.cursor.position, try Stage.partialReach(connection))
     }
@@ -192,6 +190,8 @@ struct Verifier {
         var found: [String] = []
         while try query.step(), found.count < Verification.maximumEvidence {
             let position = query.int64(0)
+            // This device has let it go (`Replica.letGo`).
+            if query.int64(7) == 1, query.blob(1).isEmpty { continue }
             guard let object = try? JSONObject(query.blob(1)[...]), let body = try? ItemBody(object) else {
                 found.append("the body of item \(position) cannot be decoded")
                 continue
@@ -212,6 +212,8 @@ struct Verifier {
         var state: ItemState
         var columns: Overlay.Columns
         var silent: Bool
+        /// It is silent because this device has let it go (`Replica.letGo`).
+        var letGo: Bool
         var expires: Milliseconds?
     }
 
@@ -221,7 +223,7 @@ struct Verifier {
             """
             SELECT i.position, i.seen, i.read, i.read_rank, r.passive, r.since, r.itime, r.author, r.uid,
                 i.archived, i.archived_rank, a.passive, a.since, a.itime, a.author, a.uid,
-                i.o_read, i.o_seen, i.o_archived, i.o_deleted, i.silent, i.expires
+                i.o_read, i.o_seen, i.o_archived, i.o_deleted, i.silent, i.expires, i.body = ''
             FROM item i LEFT JOIN register r ON r.position = i.position AND r.field = 0
                 LEFT JOIN register a ON a.position = i.position AND a.field = 1
             ORDER BY i.position
@@ -234,7 +236,8 @@ struct Verifier {
                 read: query.optionalBool(16), seen: query.optionalBool(17), archived: query.optionalBool(18),
                 deleted: query.optionalBool(19))
             let item = Item(
-                state: state, columns: columns, silent: query.bool(20), expires: query.optionalInt64(21))
+                state: state, columns: columns, silent: query.bool(20), letGo: query.bool(22),
+                expires: query.optionalInt64(21))
             guard try body(item) else { return }
         }
     }
@@ -251,7 +254,8 @@ struct Verifier {
                 own ?? ((register == nil && position <= pending) || marks.value(kind, register, at: position))
             }
             let isHidden =
-                item.silent || item.expires.map { $0 <= now } ?? false || columns.deleted == true
+                (item.silent && (overlaid || !item.letGo)) || item.expires.map { $0 <= now } ?? false
+                || columns.deleted == true
                 || shown(columns.archived, .archive, item.state.archived, pending.2)
             if isHidden { return true }
             counts.total += 1

@@ -48,8 +48,12 @@ public struct Migrator: Sendable {
 
     /// Brings the file to the newest version. Blocking; two processes may do it at once.
     ///
+    /// - Parameter filling: runs in the transaction of the last step, so that nobody ever sees a file of the newest version
+    ///   without what it writes; not at all where the file has that version.
     /// - Throws: as ``check(_:allowsNewer:)``, and what writing can throw; the file then has the last whole version.
-    public func migrate(_ connection: Connection) throws(SQLiteError) {
+    public func migrate(
+        _ connection: Connection, filling: () throws(SQLiteError) -> Void = {}
+    ) throws(SQLiteError) {
         guard try check(connection) < Int32(steps.count) else { return }
         for step in steps {
             try connection.transaction(.immediate) { () throws(SQLiteError) in
@@ -59,6 +63,7 @@ public struct Migrator: Sendable {
                 precondition(connection.isInTransaction, "a step's SQL must not end its transaction")
                 try connection.execute(
                     "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(step.version)")
+                if step.version == Int32(steps.count) { try filling() }
             }
         }
     }

@@ -1,6 +1,7 @@
 import Glibc
 import PealModel
 import PealSQLite
+import Synchronization
 import Testing
 
 @testable import PealReplica
@@ -15,6 +16,26 @@ import Testing
             #expect(stat(folder.file() + suffix, &status) == 0)
             #expect(status.st_mode & 0o777 == 0o600, "\(suffix)")
         }
+    }
+
+    @Test func `who reads a file while it is made finds none, and never one without an identity`() throws {
+        let folder = Folder()
+        let path = folder.file()
+        let found = Mutex<[String]>([])
+        var options = ReplicaOptions()
+        options.random = {
+            // In the middle of making it: the replica's id is drawn.
+            do throws(ReplicaError) {
+                let view = try ReplicaReader(path: path).view()
+                found.withLock { $0.append("a view of \(view.position)") }
+            } catch {
+                found.withLock { $0.append("\(error.code)") }
+            }
+            return 1
+        }
+        _ = try Replica(path: path, identity: alice, project: "project", options: options)
+        #expect(found.withLock { $0 } == Array(repeating: "\(ReplicaError.Code.notAReplica)", count: 2))
+        #expect(try ReplicaReader(path: path).view().position == 0)
     }
 
     @Test func `what is no database is refused and left alone`() throws {

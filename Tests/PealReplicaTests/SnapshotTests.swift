@@ -255,6 +255,40 @@ import Testing
         #expect(try reference.difference(to: replica) == nil)
     }
 
+    @Test func `acts that the hub lost are dropped where its operator says so, others are sent`() throws {
+        let folder = Folder()
+        var hub = filled(5)
+        let replica = try folder.open()
+        let id = try replica.replicaID()
+        try replica.connect(hub)
+        try replica.pull(hub)
+        let backup = hub
+        try replica.enqueue(.read(items: [hub.items[1]], on: true, passive: false))
+        try replica.push(to: &hub)
+        try replica.pull(hub)
+        try replica.enqueue(.seen(items: [hub.items[2]]))
+        _ = try replica.nextPush()
+
+        hub = backup
+        hub.publish("another")
+        try replica.connect(hub, mode: .ahead, reoffer: false)
+        let report = try #require(try load(replica, &hub))
+        #expect(report.lostActs == 1)
+        #expect(!report.reoffered)
+        #expect(try replica.item(hub.items[1])?.read == false, "the backup's state")
+        let push = try #require(try replica.nextPush())
+        #expect(push.mutations.map(\.operation.name) == ["seen"])
+        #expect(push.mutations.map(\.n) == [1], "the numbers go on from the hub's")
+        for mutation in push.mutations { #expect(hub.process(mutation, by: id)?.code == .applied) }
+        try replica.pull(hub)
+        #expect(try replica.outbox().isEmpty)
+        // Not even a fork brings them back.
+        try replica.fork()
+        #expect(try replica.outbox().map(\.operation?.name) == ["seen"])
+        let reference = Reference(state: hub.state, hub: hub, now: hub.synced)
+        #expect(try reference.difference(to: replica) == nil)
+    }
+
     @Test func `acts made while a snapshot loads are as of the complete base`() throws {
         let folder = Folder()
         var hub = filled(12)

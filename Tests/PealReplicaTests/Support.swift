@@ -52,13 +52,14 @@ let alice = InboxIdentity.user(externalID: "alice", email: nil)
 extension Folder {
     func open(
         _ name: String = "replica", identity: InboxIdentity = alice, clock: TestClock = TestClock(), seed: UInt64 = 1,
-        maximumPages: Int64? = nil
+        maximumPages: Int64? = nil, keep: KeepLimits? = nil
     ) throws -> Replica {
         var options = ReplicaOptions()
         options.clock = clock.clock
         let random = SeededSource(seed)
         options.random = { random.next() }
         options.maximumPages = maximumPages
+        options.keep = keep
         return try Replica(path: file(name), identity: identity, project: "project", options: options)
     }
 }
@@ -75,10 +76,12 @@ extension Replica {
     /// Hello and welcome.
     @discardableResult
     func connect(
-        _ hub: TestHub, mode: Admission.Mode = .resume, settled: [Settled] = []
+        _ hub: TestHub, mode: Admission.Mode = .resume, settled: [Settled] = [], reoffer: Bool = true
     ) throws -> WelcomeCheck {
         let hello = try hello(proof: Proof())
-        return try welcomed(hub.welcome(hello, mode: mode, settled: settled))
+        var welcome = hub.welcome(hello, mode: mode, settled: settled)
+        welcome.reoffer = reoffer
+        return try welcomed(welcome)
     }
 
     /// Folds all that the hub has.

@@ -58,7 +58,8 @@ CREATE TABLE item (
     o_seen INTEGER,
     o_archived INTEGER,
     o_deleted INTEGER,
-    body TEXT NOT NULL                      -- the publisher's part, raw JSON; last, so that no other column lies behind it
+    body TEXT NOT NULL                      -- the publisher's part, raw JSON; last, so that no other column lies behind it;
+                                            -- empty, and the item silent, where the device has let it go
 ) STRICT;
 
 -- What is shown above every mark; at or below one, queries decide with the mark table. The columns behind the position make

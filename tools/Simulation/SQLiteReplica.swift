@@ -5,10 +5,10 @@ import PealSQLite
 
 /// The real replica on a file in memory; a copy is a copy of its files, as a crash or a backup leaves them.
 final class SQLiteReplica: SimulatedReplica {
-    private let path: String
+    let path: String
     private let identity: InboxIdentity
     private let options: ReplicaOptions
-    private let replica: Replica
+    let replica: Replica
 
     init(path: String, identity: InboxIdentity, options: ReplicaOptions) throws(ReplicaError) {
         self.path = path
@@ -83,6 +83,11 @@ final class SQLiteReplica: SimulatedReplica {
             throw ReplicaError(.database, "the journal cannot be read: \(error)")
         }
     }
+
+    // Files on disks are damaged by `DivergenceTests`.
+    func damage(_ bits: UInt32) -> Bool { false }
+    var isDamaged: Bool { false }
+    var explainsDivergence: Bool { false }
 
     // MARK: Files
 

@@ -27,6 +27,9 @@ enum HubCommand {
             Option(
                 name: "catalogue", value: "FILE",
                 help: "categories and channels of the project (JSON), taken where they differ from what it has"),
+            Option(
+                name: "no-reoffer", value: nil,
+                help: "after a restore from a backup: devices drop the settled acts that the hub has lost"),
             Option(name: "insecure", value: nil, help: "listen without TLS on an address that others can reach"),
             Option(name: "json", value: nil, help: "JSON, one object a line"),
         ],
@@ -48,6 +51,7 @@ enum HubCommand {
         configuration.certificatePath = arguments.value("tls-cert")
         configuration.keyPath = arguments.value("tls-key")
         configuration.requiresHMAC = arguments.has("require-hmac")
+        configuration.reoffersLostActs = !arguments.has("no-reoffer")
         if let path = arguments.value("catalogue") {
             guard let bytes = FileManager.default.contents(atPath: path) else {
                 throw CommandError(code: .badFile, message: "The catalogue \(path) cannot be read.")

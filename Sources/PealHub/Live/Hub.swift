@@ -22,6 +22,7 @@ actor Hub {
     nonisolated let service: WebSocketService
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
 
+    private let reoffersLostActs: Bool
     let clock: @Sendable () -> Milliseconds
     let log: @Sendable (String) -> Void
     private var server: WebSocketServer?
@@ -49,10 +50,11 @@ actor Hub {
 
     /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
     init(
-        service: WebSocketService, clock: @escaping @Sendable () -> Milliseconds,
+        service: WebSocketService, reoffersLostActs: Bool, clock: @escaping @Sendable () -> Milliseconds,
         log: @escaping @Sendable (String) -> Void
     ) {
         self.service = service
+        self.reoffersLostActs = reoffersLostActs
         self.clock = clock
         self.log = log
     }
@@ -165,9 +167,11 @@ actor Hub {
             }
             if admitted.welcome.mode != .forked { join(admitted, connection) }
             connection.hello = hello
+            var welcome = admitted.welcome
+            welcome.reoffer = reoffersLostActs || welcome.mode != .ahead
             perform(
                 connection.session.admitted(
-                    admitted.welcome, at: hello.cursor.position, now: clock(), expires: expires), connection)
+                    welcome, at: hello.cursor.position, now: clock(), expires: expires), connection)
         case .success(.attemptTooLow(let last)): perform(connection.session.refused(last: last), connection)
         case .success(.denied(let code, let reason)): perform(connection.session.denied(code, reason), connection)
         case .failure(let error):

@@ -149,7 +149,8 @@ extension Welcome {
             attempt: try object.required("attempt", object.int("attempt")),
             nonce: try object.required("nonce", object.string("nonce")), secret: try object.string("secret"),
             time: try object.required("time", object.int("time")),
-            heartbeat: try object.int("heartbeat") ?? Limits.heartbeatSeconds)
+            heartbeat: try object.int("heartbeat") ?? Limits.heartbeatSeconds,
+            reoffer: try object.bool("reoffer") ?? true)
     }
 
     func write(to writer: inout JSONWriter) {
@@ -169,6 +170,7 @@ extension Welcome {
         writer.member("secret", secret)
         writer.member("time", time)
         writer.member("heartbeat", heartbeat)
+        if !reoffer { writer.member("reoffer", false) }
         writer.key("limits")
         writer.beginObject()
         writer.member("frameUp", Int64(Limits.frameUp))

@@ -122,12 +122,15 @@ public struct Welcome: Equatable, Sendable {
     public var time: Milliseconds
     /// Seconds between pings.
     public var heartbeat: Int64
+    /// With ``Admission/Mode/ahead``: whether the replica offers the settled acts that the hub lost again, which is the rule; false
+    /// where the operator wants the state of the backup (docs/sync.md section 7).
+    public var reoffer: Bool
 
     /// A welcome of its parts.
     public init(
         session: UInt64, mode: Admission.Mode, epoch: UInt64, inbox: String, head: Position, lastN: Int64 = 0,
         lastUID: UInt64? = nil, settled: [Settled] = [], attempt: Int64, nonce: String, secret: String? = nil,
-        time: Milliseconds, heartbeat: Int64 = Limits.heartbeatSeconds
+        time: Milliseconds, heartbeat: Int64 = Limits.heartbeatSeconds, reoffer: Bool = true
     ) {
         self.session = session
         self.mode = mode
@@ -142,6 +145,7 @@ public struct Welcome: Equatable, Sendable {
         self.secret = secret
         self.time = time
         self.heartbeat = heartbeat
+        self.reoffer = reoffer
     }
 }
 

@@ -116,7 +116,8 @@ enum GoldenFrames {
                 Settled(n: 6, uid: 0x6, outcome: .applied),
                 Settled(n: 7, uid: 0x7, outcome: Outcome(.superseded, author: other, position: 41)),
             ]),
-        "welcome.snapshot": welcome(.snapshot), "welcome.ahead": welcome(.ahead), "welcome.forked": welcome(.forked),
+        "welcome.snapshot": welcome(.snapshot), "welcome.ahead": welcome(.ahead),
+        "welcome.ahead.no-reoffer": welcome(.ahead, reoffer: false), "welcome.forked": welcome(.forked),
         "batch.item-and-act": batch(
             .item(id: id(1), publish: "publish-1", body: body),
             act(.read(items: [id(1)], on: true, passive: false, unseen: [])),
@@ -205,14 +206,15 @@ enum GoldenFrames {
     ]
 
     private static func welcome(
-        _ mode: Admission.Mode, lastN: Int64 = 0, settled: [Settled] = [], nonce: String = "n-12", secret: String? = nil
+        _ mode: Admission.Mode, lastN: Int64 = 0, settled: [Settled] = [], nonce: String = "n-12",
+        secret: String? = nil, reoffer: Bool = true
     ) -> GoldenFrame {
         .down(
             .welcome(
                 Welcome(
                     session: 0xab, mode: mode, epoch: epoch, inbox: "inbox-1", head: 42, lastN: lastN,
                     lastUID: lastN > 0 ? 0x7 : nil, settled: settled, attempt: 12, nonce: nonce, secret: secret,
-                    time: time)))
+                    time: time, reoffer: reoffer)))
     }
 
     private static func act(
