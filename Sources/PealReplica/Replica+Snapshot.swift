@@ -70,7 +70,13 @@ extension Replica {
             before: try connection.int("SELECT count(*) FROM item"), after: 0, ahead: state.ahead, common: nil,
             unexplained: [], unexplainedCount: 0)
         if state.ahead {
+            report.lost = try connection.int(
+                "SELECT count(*) FROM item WHERE NOT EXISTS (SELECT 1 FROM stage_item s WHERE s.position = item.position AND s.id = item.id)"
+            )
             report.common = try goBack(&state)
+            report.offered = try connection.int("SELECT count(*) FROM outbox WHERE state < 3")
+            try connection.execute(
+                "UPDATE replica SET went_back = \(options.clock.wall()), went_back_lost = \(report.lost)")
         } else {
             try Differences(connection, cursor: state.cursor.position, newest: stage.newestAt).find(&report)
         }

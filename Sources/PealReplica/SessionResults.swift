@@ -117,6 +117,10 @@ public struct SwapReport: Equatable, Sendable {
     public var ahead: Bool
     /// For ``ahead``: the greatest position at which both held the same item.
     public var common: Position?
+    /// For ``ahead``: items that the hub no longer has, and that are gone here now.
+    public var lost: Int64
+    /// For ``ahead``: acts that go to the hub, again or for the first time.
+    public var offered: Int64
     /// Differences that no entry explains: a fault of the hub or of this library. At most 20 sentences with positions,
     /// without content.
     public var unexplained: [String]
@@ -124,12 +128,15 @@ public struct SwapReport: Equatable, Sendable {
     public var unexplainedCount: Int64
 
     package init(
-        before: Int64, after: Int64, ahead: Bool, common: Position?, unexplained: [String], unexplainedCount: Int64
+        before: Int64, after: Int64, ahead: Bool, common: Position?, lost: Int64 = 0, offered: Int64 = 0,
+        unexplained: [String], unexplainedCount: Int64
     ) {
         self.before = before
         self.after = after
         self.ahead = ahead
         self.common = common
+        self.lost = lost
+        self.offered = offered
         self.unexplained = unexplained
         self.unexplainedCount = unexplainedCount
     }

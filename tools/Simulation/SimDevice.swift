@@ -135,7 +135,7 @@ final class SimDevice {
         case .wake(let delay): wake = world.now + delay
         case .status(.stopped(let code, let reason)):
             world.fail("device \(id) stopped: \(code.rawValue) \(reason)")
-        case .status, .report: break
+        case .status, .report, .forked: break
         case .swapped: resets += 1
         case .diverged(let divergence): world.fail("device \(id): \(divergence)")
         case .quarantined(let positions): world.fail("device \(id): entries cannot be read: \(positions)")

@@ -46,6 +46,7 @@ actor Hub {
     private var head: [UInt8] = []
     private static let comma: [UInt8] = Array(",".utf8)
     private var draining = false
+    private var restores = RestoreNotices()
 
     /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
     init(
@@ -165,6 +166,7 @@ actor Hub {
             }
             if admitted.welcome.mode != .forked { join(admitted, connection) }
             connection.hello = hello
+            for line in restores.note(hello, admitted, now: clock()) { log(line) }
             perform(
                 connection.session.admitted(
                     admitted.welcome, at: hello.cursor.position, now: clock(), expires: expires), connection)
@@ -301,6 +303,7 @@ actor Hub {
         let now = clock()
         flushCursors(now)
         tidy()
+        for line in restores.tick(now: now) { log(line) }
         for connection in connections.values {
             if connection.session.session == nil, now - connection.opened > Self.helloPatience {
                 perform(connection.session.denied(.protocolError, "no hello came"), connection)
