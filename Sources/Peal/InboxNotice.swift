@@ -44,9 +44,12 @@ public struct InboxNotice: Sendable, Equatable, CustomStringConvertible {
             swap.lost == 1
             ? "1 notification that it no longer has is" : "\(swap.lost) notifications that it no longer has are"
         let acts = swap.offered == 1 ? "1 act of this device is" : "\(swap.offered) acts of this device are"
+        let dropped =
+            swap.reoffered || swap.lostActs == 0
+            ? "" : "; acts that it had known (\(swap.lostActs)) are dropped, as whoever runs the hub wants"
         self.init(
             .hubWentBack,
             "the hub went back in time, as one that was restored from a backup does: \(lost) gone here too, and \(acts) sent again"
-        )
+                + dropped)
     }
 }
