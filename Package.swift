@@ -75,6 +75,13 @@ let package = Package(
             name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
             swiftSettings: swiftSettings),
 
+        .target(name: "CPealFaultVFS", dependencies: ["CPealSQLite"], path: "tools/CPealFaultVFS"),
+        .target(
+            name: "Faults", dependencies: ["CPealFaultVFS", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
+            path: "tools/Faults", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "peal-faults", dependencies: ["Faults"], path: "tools/peal-faults", swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
@@ -89,6 +96,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "FaultsTests", dependencies: ["Faults", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(name: "PealCommandTests", dependencies: ["PealCommand", "PealHub"], swiftSettings: swiftSettings),
     ]
