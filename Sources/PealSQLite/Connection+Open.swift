@@ -69,7 +69,9 @@ extension Connection {
         if options.readOnly {
             try execute("PRAGMA query_only = ON; SELECT count(*) FROM sqlite_schema")
         } else {
-            try useWriteAheadLog(waitingMilliseconds: options.busyTimeoutMilliseconds)
+            if options.usesWriteAheadLog {
+                try useWriteAheadLog(waitingMilliseconds: options.busyTimeoutMilliseconds)
+            }
             try execute(
                 "PRAGMA wal_autocheckpoint = \(options.checkpointPages); PRAGMA journal_size_limit = 67108864;"
                     + "SELECT count(*) FROM sqlite_schema")
