@@ -102,6 +102,10 @@ let package = Package(
             name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "peal-load"],
             swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Simulation", "PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
+            swiftSettings: swiftSettings),
     ]
 )
 
