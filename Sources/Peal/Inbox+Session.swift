@@ -122,13 +122,14 @@ extension Inbox {
         case .report(let text):
             lastProblem = text
             configuration.log(text)
+        case .forked: tell(.forked)
         case .swapped(let swap): report(swap)
         case .diverged(let divergence):
             lastProblem = divergence.description
-            configuration.log(divergence.description)
+            tell(InboxNotice(.diverged, divergence.description))
         case .quarantined(let positions):
             for position in positions {
-                configuration.log("the entry at \(position) cannot be read; it was set aside")
+                tell(InboxNotice(.setAside, "the entry at \(position) cannot be read; it was set aside"))
             }
         }
     }
@@ -156,6 +157,7 @@ extension Inbox {
     }
 
     private func report(_ swap: SwapReport) {
+        if swap.ahead { tell(InboxNotice(wentBack: swap)) }
         guard swap.unexplainedCount > 0 else { return }
         configuration.log(
             "a snapshot differed from this replica in \(swap.unexplainedCount) places that no entry explains")

@@ -86,11 +86,12 @@ package struct DivergenceState: Equatable {
     /// Whether a difference is to be looked into now. A clock that was set back is no reason to wait.
     package func isNews(_ difference: UInt64, now: Milliseconds) -> Bool {
         guard let reported, now >= reported else { return true }
-        return now - reported >= (difference == by ? Self.day : Self.pause)
+        // Subtracted from the clock, not from what a damaged file may hold.
+        return now - (difference == by ? Self.day : Self.pause) >= reported
     }
 
     /// Whether the rows are to be summed although the kept sum agrees.
-    package func isDue(now: Milliseconds) -> Bool { now < computed || now - computed >= Self.day }
+    package func isDue(now: Milliseconds) -> Bool { now < computed || now - Self.day >= computed }
 
     func save(_ connection: Connection) throws(SQLiteError) {
         try connection.statement(

@@ -183,6 +183,7 @@ extension Replica {
                 UPDATE outbox SET n = NULL, attempts = 0, retry_at = NULL, state = CASE state WHEN 2 THEN 1 ELSE state END;
                 UPDATE journal SET n = NULL
                 """)
+            try connection.execute("UPDATE replica SET forked = \(options.clock.wall())")
             try offerJournal(above: nil, quiet: true)
             try state.saveIdentity(connection)
             try outboxChanged(&state)

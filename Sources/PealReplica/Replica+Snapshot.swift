@@ -111,7 +111,13 @@ extension Replica {
             lostActs: 0,
             reoffered: session.reoffers, unexplained: [], unexplainedCount: 0)
         if state.ahead {
+            report.lost = try connection.int(
+                "SELECT count(*) FROM item WHERE NOT EXISTS (SELECT 1 FROM stage_item s WHERE s.position = item.position AND s.id = item.id)"
+            )
             try goBack(&state, &report)
+            report.offered = try connection.int("SELECT count(*) FROM outbox WHERE state < 3")
+            try connection.execute(
+                "UPDATE replica SET went_back = \(options.clock.wall()), went_back_lost = \(report.lost)")
         } else {
             try Differences(connection, cursor: state.cursor.position, newest: stage.newestAt).find(&report)
         }

@@ -23,12 +23,19 @@ enum ReplicaFile {
         // A foreign file must not even be turned to write-ahead logging, so it is looked at first.
         var status = stat()
         if stat(path, &status) == 0, status.st_size > 0 {
-            let reader = try openReadOnly(path, cacheKiB: 256)
-            let version = try migrator.check(reader, allowsNewer: true)
-            if version > Int32(migrator.steps.count) { return (reader, true) }
+            do throws(SQLiteError) {
+                let reader = try openReadOnly(path, cacheKiB: 256, vfs: options.vfs)
+                let version = try migrator.check(reader, allowsNewer: true)
+                if version > Int32(migrator.steps.count) { return (reader, true) }
+            } catch {
+                guard error.code == .readOnlyRollback else { throw error }
+                try undoJournal(path, options)
+            }
         }
         var settings = Connection.Options()
         settings.cacheKiB = options.cacheKiB
+        settings.vfs = options.vfs
+        settings.checkpointPages = options.checkpointPages
         let connection = try Connection(path: path, options: settings)
         try migrator.migrate(connection) { () throws(SQLiteError) in
             try insertRow(connection, identity, project, options)
@@ -54,11 +61,24 @@ enum ReplicaFile {
         }
     }
 
+    /// Lets SQLite undo the journal of somebody who died while the file was being turned to write-ahead logging, and does not turn
+    /// it: it may be a foreign one.
+    private static func undoJournal(_ path: String, _ options: ReplicaOptions) throws(SQLiteError) {
+        var settings = Connection.Options()
+        settings.creates = false
+        settings.usesWriteAheadLog = false
+        settings.vfs = options.vfs
+        _ = try migrator.check(Connection(path: path, options: settings))
+    }
+
     /// Opens for reading only; the file must be there.
-    static func openReadOnly(_ path: String, cacheKiB: Int = 8_192) throws(SQLiteError) -> Connection {
+    static func openReadOnly(
+        _ path: String, cacheKiB: Int = 8_192, vfs: String? = nil
+    ) throws(SQLiteError) -> Connection {
         var settings = Connection.Options()
         settings.readOnly = true
         settings.creates = false
+        settings.vfs = vfs
         settings.cacheKiB = cacheKiB
         return try Connection(path: path, options: settings)
     }

@@ -28,6 +28,8 @@ package struct SessionDriver {
         case status(DeviceSession.Status)
         /// Tell whoever looks after the app.
         case report(String)
+        /// This replica took a new id: its file was restored or copied.
+        case forked
         /// A snapshot took the place of the base.
         case swapped(SwapReport)
         /// The hub's sum showed that this replica differs; the session ends by itself where a snapshot is to repair it.
@@ -114,7 +116,9 @@ package struct SessionDriver {
         case .resetPush: try store.resetInFlight(retryAfter: nil)
         case .settle(let settled, let at): try run(session.settled(through: store.settled(settled, at: at)), store)
         case .catchUpAttempt(let last): try store.attemptRefused(last: last)
-        case .fork: try store.fork(to: nil)
+        case .fork:
+            try store.fork(to: nil)
+            effects.append(.forked)
         case .fetchToken(let within): effects.append(.fetchToken(within: within))
         case .schedule(let timer, let delay): effects.append(.schedule(timer, delay))
         case .cancel(let timer): effects.append(.cancel(timer))

@@ -19,7 +19,7 @@ func openDatabase(_ path: String, _ options: Connection.Options) throws(SQLiteEr
         }
     }
     var handle: OpaquePointer?
-    let result = sqlite3_open_v2(path, &handle, flags, nil)
+    let result = sqlite3_open_v2(path, &handle, flags, options.vfs)
     guard result == SQLITE_OK, let opened = handle else {
         let error = SQLiteError.last(handle)
         sqlite3_close_v2(handle)
@@ -69,7 +69,9 @@ extension Connection {
         if options.readOnly {
             try execute("PRAGMA query_only = ON; SELECT count(*) FROM sqlite_schema")
         } else {
-            try useWriteAheadLog(waitingMilliseconds: options.busyTimeoutMilliseconds)
+            if options.usesWriteAheadLog {
+                try useWriteAheadLog(waitingMilliseconds: options.busyTimeoutMilliseconds)
+            }
             try execute(
                 "PRAGMA wal_autocheckpoint = \(options.checkpointPages); PRAGMA journal_size_limit = 67108864;"
                     + "SELECT count(*) FROM sqlite_schema")

@@ -24,10 +24,14 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let noMemory = Code(rawValue: 7)
         /// The file is read-only, or was opened so.
         public static let readOnly = Code(rawValue: 8)
+        /// A crash left a journal that only a connection which writes can undo; refines `readOnly`.
+        public static let readOnlyRollback = Code(rawValue: 8 | 3 << 8)
         /// ``Connection/interrupter`` stopped it.
         public static let interrupted = Code(rawValue: 9)
         /// Reading or writing the disk failed.
         public static let ioError = Code(rawValue: 10)
+        /// Memory ran out while the disk was read or written; refines `ioError`.
+        public static let ioNoMemory = Code(rawValue: 10 | 12 << 8)
         /// The file is damaged.
         public static let corrupt = Code(rawValue: 11)
         /// The file cannot be opened.

@@ -111,6 +111,25 @@ import Testing
         #expect(try device.difference() == nil)
     }
 
+    @Test
+    func `an act over which the hub ends each time is a dead letter after four times, and the acts behind it are sent`()
+        throws
+    {
+        let script = try Script()
+        let (device, items) = try started(script)
+        device.disconnect()
+        let uids = try items.map { try device.replica.enqueue(read($0)) }
+        script.fatal = [uids[0]]
+        device.connect()
+        script.pass(600_000)
+        #expect(script.crashes == 4, "three cuts with it in flight, and one alone as a suspect")
+        let left = try device.replica.outbox()
+        #expect(left.map(\.id) == [uids[0]] && left.map(\.outcome?.code) == [.poison])
+        #expect(left.first?.outcome?.reason?.isEmpty == false)
+        #expect(try device.replica.counts().unread == 1)
+        #expect(try device.difference() == nil)
+    }
+
     @Test func `the back-off does not begin anew with each attempt that gets as far as a welcome`() throws {
         let script = try Script()
         let (device, _) = try started(script)

@@ -213,8 +213,11 @@ struct ReplicaTwins {
             inbox = admitted.inbox
             // A welcome that is lost.
             guard chance(5, of: 6) else { return }
-            let check = try both("welcome \(admitted.welcome.mode)") { (replica) throws(ReplicaError) in
-                try replica.welcomed(admitted.welcome)
+            var welcome = admitted.welcome
+            welcome.reoffer = !chance(1, of: 4)
+            let said = welcome
+            let check = try both("welcome \(welcome.mode)") { (replica) throws(ReplicaError) in
+                try replica.welcomed(said)
             }
             if check?.fork != nil { return try fork() }
             live = admitted

@@ -31,7 +31,11 @@ CREATE TABLE replica (
     pending_seen INTEGER NOT NULL DEFAULT 0,
     pending_archive INTEGER NOT NULL DEFAULT 0,
     ahead INTEGER NOT NULL DEFAULT 0,       -- the hub went back in time and the snapshot is not swapped in yet
-    ahead_last_n INTEGER NOT NULL DEFAULT 0 -- what the hub knew of our numbers then
+    ahead_last_n INTEGER NOT NULL DEFAULT 0,        -- what the hub knew of our numbers then
+    -- For whoever looks into the file later, by this device's clock:
+    went_back INTEGER,                      -- when the hub's going back was last mended by a snapshot
+    went_back_lost INTEGER,                 -- how many items that took away
+    forked INTEGER                          -- when this replica last took a new id
 ) STRICT;
 
 -- Base: changed only by entries and snapshots, together with the cursor. Overlay (o_*): what pending acts make of it,

@@ -74,6 +74,12 @@ final class FuzzDevice {
         return Outcome(effects: result.effects, failure: result.failure, before: before, after: cursor)
     }
 
+    func stage(_ page: Page) -> Outcome {
+        let before = cursor
+        let result = driver.stage(store, page)
+        return Outcome(effects: result.effects, failure: result.failure, before: before, after: cursor)
+    }
+
     /// The process ends and another one opens the file.
     func restart() {
         replica = nil

@@ -134,6 +134,7 @@ final class SessionWorld {
 
     private func perform(_ effect: SessionDriver.Effect) {
         switch effect {
+        case .stage(let page): perform(device.stage(page))
         case .connect:
             hub.leave()
             hub.down = []
@@ -152,7 +153,7 @@ final class SessionWorld {
         case .cancel(let timer): device.timers[timer] = nil
         case .fetchToken(let within): if within < 0 { fail("a token is wanted within \(within) ms") }
         case .wake(let delay): if delay < 0 { fail("a wake in \(delay) ms") }
-        case .status, .report, .swapped, .diverged, .quarantined: break
+        case .status, .report, .forked, .swapped, .diverged, .quarantined: break
         }
     }
 

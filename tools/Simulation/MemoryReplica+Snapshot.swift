@@ -35,7 +35,7 @@ extension MemoryReplica {
         var report = SwapReport(
             before: Int64(state.base.items.count), after: 0, ahead: state.ahead, common: nil, unexplained: [],
             unexplainedCount: 0)
-        if state.ahead { report.common = goBack(stage) }
+        if state.ahead { goBack(stage, &report) }
         state.base = stage.base
         var found = Found()
         fold(stage.log[...], first: stage.firstAt + 1, &found)
@@ -58,10 +58,13 @@ extension MemoryReplica {
     }
 
     /// Offers again what the hub lost, as of what both still have in common.
-    private func goBack(_ stage: MemoryStage) -> Position {
+    private func goBack(_ stage: MemoryStage, _ report: inout SwapReport) {
         let common = state.base.common(with: stage.base)
         let time = state.base.time(at: common)
         let lastN = session.offersAll ? 0 : state.aheadLastN
+        report.common = common
+        report.reoffered = session.reoffers
+        report.lostActs = Int64(state.journal.count { ($0.n ?? 0) > lastN && $0.outcome?.code != .void })
         if !session.reoffers {
             state.journal.removeAll { ($0.n ?? 0) > lastN && $0.outcome?.code != .void }
         } else if !planted(.journalPruned) {
@@ -84,7 +87,6 @@ extension MemoryReplica {
         }
         state.nextN = state.aheadLastN + 1
         state.settledN = min(state.settledN, state.aheadLastN)
-        return common
     }
 
     private static func lower(_ act: inout OutboxAct, to common: Position, time: Milliseconds) {

@@ -37,10 +37,12 @@ extension MemoryReplica {
         if computed == theirs { state.damage = nil }
         let difference = wanted &- computed
         guard !(agrees && found.isMended), isNews(difference, now) else { return nil }
+        // After a day one cause is reported again.
+        let isOld = state.divergence.by == difference && now - (state.divergence.reported ?? now) >= DivergenceState.day
         state.divergence.reported = now
         state.divergence.by = difference
         state.divergence.repair = !found.isMended && !planted(.repairForgotten)
-        state.reportCount += 1
+        if !isOld { state.reportCount += 1 }
         return found
     }
 

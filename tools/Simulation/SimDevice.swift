@@ -152,7 +152,7 @@ final class SimDevice {
         case .cancel(let timer): timers[timer] = nil
         case .wake(let delay): wake = world.now + delay
         case .status(.stopped(let code, let reason)): stopped(code, reason)
-        case .status, .report: break
+        case .status, .report, .forked: break
         case .swapped:
             resets += 1
             if !world.schedule.shape.isSQLite, !store.explainsDivergence {

@@ -19,6 +19,7 @@ final class ScriptDevice {
     private(set) var reports: [String] = []
     private(set) var inserted: [Position] = []
     private(set) var swaps: [SwapReport] = []
+    private(set) var forks = 0
     private(set) var divergences: [Divergence] = []
     private(set) var delays: [Milliseconds] = []
     private(set) var statuses: [DeviceSession.Status] = []
@@ -92,6 +93,7 @@ final class ScriptDevice {
     /// Starts the session; frames of the hub wait on the new link for the test.
     func connectHeld() {
         drive { $0.start() }
+        precondition(link != nil, "it was connected, or waits for its reconnect")
         link?.isHeld = true
         script.run()
     }
@@ -180,6 +182,7 @@ final class ScriptDevice {
 
     private func perform(_ effect: SessionDriver.Effect) {
         switch effect {
+        case .stage(let page): perform(driver.stage(replica, page))
         case .connect:
             connections += 1
             link = hasNetwork ? script.open(self) : nil
@@ -202,6 +205,7 @@ final class ScriptDevice {
         case .wake(let delay): wake = script.now + delay
         case .status(let status): statuses.append(status)
         case .report(let text): reports.append(text)
+        case .forked: forks += 1
         case .swapped(let report): swaps.append(report)
         case .diverged(let divergence): divergences.append(divergence)
         case .quarantined(let positions): reports.append("set aside: \(positions)")

@@ -225,7 +225,7 @@ final class SmallScope {
             case .status(.stopped(let code, let reason)):
                 throw Failure(description: "device \(device) stopped: \(code.rawValue) \(reason)")
             case .diverged(let divergence): throw Failure(description: "device \(device): \(divergence)")
-            case .swapped, .quarantined, .fetchToken, .wake:
+            case .swapped, .quarantined, .fetchToken, .wake, .stage, .forked:
                 throw Failure(description: "device \(device): \(effect)")
             case .schedule, .cancel, .status, .report: break
             }
