@@ -87,6 +87,14 @@ extension Connection {
         try execute("PRAGMA synchronous = \(synchronous.rawValue)")
     }
 
+    /// Chooses how many pages the write-ahead log takes before a commit moves them into the file. Each such move waits for the disk
+    /// twice, so that whoever writes much for once lets it grow.
+    ///
+    /// - Throws: ``SQLiteError``.
+    public func setCheckpoint(pages: Int) throws(SQLiteError) {
+        try execute("PRAGMA wal_autocheckpoint = \(pages)")
+    }
+
     /// SQLite's busy timeout does not cover the change of journal that several openers of a new file try at once.
     private func useWriteAheadLog(waitingMilliseconds: Int32) throws(SQLiteError) {
         let pause: Int32 = 2
