@@ -38,6 +38,8 @@ package protocol HubStore: AnyObject {
 
     /// Finds a user. Throws `conflict` where the two identities belong to different users, `invalid` for an empty identity.
     func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
+    /// The user of an inbox's public id; nil where there is none in the project.
+    func user(inboxID: String, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
     /// Finds or creates a user, adds the identity that it lacks and merges the profile in. Throws as ``user(_:in:)`` does.
     func upsertUser(
         _ identity: UserIdentity, profile: UserProfile, in project: ProjectKey, now: Milliseconds
