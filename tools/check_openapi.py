@@ -157,6 +157,14 @@ def check_hub(base, instance, key, secret):
     want(422, "put", "/notification_preferences", user, b"{}")
     required = {"categories": [{"slug": "billing", "channels": [{"slug": "in_app", "enabled": False}]}]}
     want(422, "put", "/notification_preferences", user, {"notification_preferences": required})
+    # Broadcasts
+    broadcast = want(201, "post", "/broadcasts", admin, {"broadcast": send["notification"]})["broadcast"]
+    if want(200, "get", f"/broadcasts/{broadcast['id']}", admin)["broadcast"] != broadcast:
+        sys.exit("a broadcast is shown differently from how it was answered")
+    want(200, "get", "/broadcasts?per_page=1", admin)
+    want(422, "get", "/broadcasts?per_page=0", admin)
+    want(404, "get", "/broadcasts/none", admin)
+    want(422, "post", "/broadcasts", admin, b"{}")
     # Users and push subscriptions
     made = example("post", "/users")
     made["user"]["external_id"] = "nancy"

@@ -115,6 +115,17 @@ package protocol HubStore: AnyObject {
     /// Appends `expired` for items whose time is over, at most so many; an empty answer means that none is left.
     func expire(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]
 
+    // MARK: Broadcasts
+
+    /// Keeps what was asked for; after the publish, in its transaction.
+    func keep(_ broadcast: BroadcastRecord, in project: ProjectKey) throws(HubStoreError)
+    /// A broadcast by the name of its publish.
+    func broadcast(_ name: String, in project: ProjectKey) throws(HubStoreError) -> BroadcastRecord?
+    /// Broadcasts from the newest on, so many after so many; and how many there are.
+    func broadcasts(
+        in project: ProjectKey, after skipped: Int, limit: Int
+    ) throws(HubStoreError) -> (page: [BroadcastRecord], total: Int)
+
     // MARK: Idempotency, upkeep
 
     /// What is known of an idempotency key; `digest` is of the request.

@@ -109,7 +109,12 @@ extension InboxSurface {
 
     private static func body(_ devices: [DeviceRecord]) -> [UInt8] {
         var writer = JSONWriter()
+        // All of them fit on one page: a user has at most 100 devices.
         writer.beginObject()
+        writer.member("total", Int64(devices.count))
+        writer.member("per_page", Int64(Limits.devicesPerUser))
+        writer.member("total_pages", 1 as Int64)
+        writer.member("current_page", 1 as Int64)
         writer.key("push_subscriptions")
         writer.beginArray()
         for device in devices { write(device, to: &writer) }

@@ -9,7 +9,7 @@ struct InboxSurface: Sendable {
             HTTPRoute(.post, "/notifications") { send($0, $1) },
             HTTPRoute(.get, "/notifications") { list($0, $1) },
             HTTPRoute(.get, "/standing") { standing($0, $1) },
-        ] + itemRoutes + preferenceRoutes + userRoutes + pushSubscriptionRoutes
+        ] + itemRoutes + preferenceRoutes + userRoutes + pushSubscriptionRoutes + broadcastRoutes
     }
 
     // MARK: Who asks

@@ -4,11 +4,12 @@ import PealModel
 extension InterestsSurface {
     var userRoutes: [HTTPRoute] {
         ["/customer_api", "/user_api"].map { api in
-            HTTPRoute(.delete, api + "/v1/instances/{instance}/users/{user}") { deleteUser($0, $1) }
+            HTTPRoute(.delete, api + "/v1/instances/{instance}/users/{user*}") { deleteUser($0, $1) }
         }
     }
 
-    /// Removes the user, its devices and their inboxes. 200 for one that is not there.
+    /// Removes the user, its devices and their inboxes. 200 for one that is not there. A stock SDK leaves a slash of the id as it is, so
+    /// the id is all that is left of the path.
     private func deleteUser(_ request: HTTPRequest, _ respond: HTTPResponder) {
         do throws(HTTPFailure) {
             let project = try authorize(request)

@@ -109,6 +109,11 @@ struct ListParameters {
         ListQuery(categories: list(["categories", "category"]), topics: list(["topics", "topic"]), now: 0)
     }
 
+    /// Number and size of a page.
+    func page() throws(HTTPFailure) -> (number: Int, perPage: Int) {
+        (try int("page", 1...1_000_000) ?? 1, try int("per_page", 1...100) ?? 15)
+    }
+
     private func int(_ name: String, _ range: ClosedRange<Int>) throws(HTTPFailure) -> Int? {
         guard let text = query.values(name).last else { return nil }
         guard let number = Int(text), range.contains(number) else {
