@@ -79,6 +79,10 @@ let package = Package(
             name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
             swiftSettings: swiftSettings),
 
+        .target(
+            name: "Fuzzing", dependencies: ["CPealSQLite", "PealHub", "PealHubMemory", "PealModel", "PealReplica"],
+            path: "tools/Fuzzing", swiftSettings: swiftSettings),
+
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
@@ -97,5 +101,17 @@ let package = Package(
         .testTarget(
             name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "peal-load"],
             swiftSettings: swiftSettings),
+        .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Simulation", "PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
+            swiftSettings: swiftSettings),
     ]
 )
+
+// libFuzzer brings its own `main`, so its executable is in the package only where `tools/fuzz` asks for it.
+if Context.environment["PEAL_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "peal-fuzz", dependencies: ["Fuzzing"], path: "tools/peal-fuzz", swiftSettings: swiftSettings))
+}

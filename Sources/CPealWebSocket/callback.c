@@ -35,6 +35,12 @@ static int on_connection(pws_connection *c, enum lws_callback_reasons reason, vo
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         pws_on_client_failed(c, in, count);
         return 0;
+    case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+    case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
+    case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
+        return pws_on_http(c, reason, in, count);
     default: /* closed, or destroyed without having been open */
         if (c->creating)
             c->phase = PWS_DEAD;
@@ -51,6 +57,9 @@ static int on_leftover(enum lws_callback_reasons reason) {
     case LWS_CALLBACK_CLIENT_WRITEABLE:
     case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
+    case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
+    case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
         return -1;
     default:
         return 0;
@@ -75,6 +84,12 @@ int pws_on_callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+    case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+    case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
+    case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
+    case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
     case LWS_CALLBACK_CLOSED:
     case LWS_CALLBACK_CLIENT_CLOSED:
     case LWS_CALLBACK_WSI_DESTROY: {

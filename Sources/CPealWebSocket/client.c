@@ -91,10 +91,11 @@ void pws_routes_free(pws_service *service) {
 
 /* MARK: connecting */
 
-static int tls_flags(const pws_client_options *options) {
-    if (!options->tls) return 0;
-    if (options->verify) return LCCSCF_USE_SSL;
-    return LCCSCF_USE_SSL | LCCSCF_ALLOW_SELFSIGNED | LCCSCF_SKIP_SERVER_CERT_HOSTNAME_CHECK | LCCSCF_ALLOW_EXPIRED
+static int flags_of(const pws_client_options *options) {
+    int flags = options->method ? LCCSCF_HTTP_NO_FOLLOW_REDIRECT : 0;
+    if (!options->tls) return flags;
+    if (options->verify) return flags | LCCSCF_USE_SSL;
+    return flags | LCCSCF_USE_SSL | LCCSCF_ALLOW_SELFSIGNED | LCCSCF_SKIP_SERVER_CERT_HOSTNAME_CHECK | LCCSCF_ALLOW_EXPIRED
            | LCCSCF_ALLOW_INSECURE;
 }
 
@@ -104,10 +105,11 @@ static bool begin(pws_connection *c, struct pws_route *route, const pws_client_o
         .vhost = route->vhost,
         .address = options->address,
         .port = options->port,
-        .ssl_connection = tls_flags(options),
+        .ssl_connection = flags_of(options),
         .path = options->path,
         .host = options->host,
         .protocol = options->subprotocol,
+        .method = options->method,
         .local_protocol_name = protocols[0].name,
         .alpn = "http/1.1",
         .opaque_user_data = c,
@@ -132,6 +134,8 @@ pws_connection *pws_connect(pws_service *service, const pws_client_options *opti
     struct pws_route *route = route_for(service, options);
     if (!route) {
         pws_connection_kill(c, PWS_CODE_LOST, "the certificate authorities cannot be read");
+    } else if (options->method && !pws_http_prepare(c, options)) {
+        pws_connection_kill(c, PWS_CODE_LOST, "out of memory");
     } else if (!begin(c, route, options)) {
         pws_connection_kill(c, PWS_CODE_LOST, "the connection was not made");
     } else if (options->connect_seconds) {
@@ -157,6 +161,7 @@ void pws_on_distrust(struct lws *wsi, void *store) {
 int pws_on_client_answer(pws_connection *c) {
     char chosen[64];
     if (c->phase == PWS_DEAD) return -1;
+    if (c->headers) return 0; /* plain HTTP */
     if (lws_hdr_copy(c->wsi, chosen, sizeof chosen, WSI_TOKEN_PROTOCOL) > 0 && same(chosen, c->subprotocol)) return 0;
     pws_connection_why(c, PWS_CODE_LOST, not_taken, sizeof not_taken - 1);
     return -1;

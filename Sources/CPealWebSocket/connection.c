@@ -42,6 +42,8 @@ void pws_connection_over(pws_connection *c) {
     free(c->message);
     free(c->reason);
     free(c->subprotocol);
+    free(c->headers);
+    free(c->body);
     free(c);
 }
 
@@ -103,7 +105,7 @@ static int refuse(pws_connection *c, uint16_t code, const char *reason) {
 
 /* MARK: receiving */
 
-static bool assemble(pws_connection *c, const void *bytes, size_t count) {
+bool pws_assemble(pws_connection *c, const void *bytes, size_t count) {
     if (c->count + count > c->capacity) {
         size_t capacity = c->capacity ? c->capacity : 4096;
         while (capacity < c->count + count) capacity *= 2;
@@ -125,7 +127,7 @@ int pws_received(pws_connection *c, void *bytes, size_t count) {
     if (total > c->maximum_message) return refuse(c, PWS_CODE_TOO_LARGE, "the message is too large");
     bool whole = lws_is_final_fragment(c->wsi);
     if (!whole || c->count) {
-        if (!assemble(c, bytes, count)) return refuse(c, PWS_CODE_LATER, "out of memory");
+        if (!pws_assemble(c, bytes, count)) return refuse(c, PWS_CODE_LATER, "out of memory");
         if (!whole) return 0;
         bytes = c->message;
         count = c->count;

@@ -60,6 +60,11 @@ struct pws_connection {
     lws_usec_t deadline;   /* of connecting or closing; 0: none */
     char *reason;
     char *subprotocol;     /* a client's, until the handshake is done */
+    char *headers;         /* of a request of plain HTTP, until they are sent; NULL for a WebSocket */
+    uint8_t *body;         /* likewise, after room for what libwebsockets puts before it */
+    size_t body_count, body_sent;
+    char **reading;        /* where libwebsockets stands in what it reads of an answer; NULL while it reads nothing */
+    char *read_from;
     uint32_t ping_seconds, hangup_seconds;
     uint16_t code;
     uint8_t reason_count;
@@ -114,6 +119,8 @@ void pws_connection_why(pws_connection *connection, uint16_t code, const void *r
 void pws_connection_kill(pws_connection *connection, uint16_t code, const char *reason);
 int pws_tell(pws_connection *connection, enum pws_event event, const void *bytes, size_t count);
 void pws_heard(pws_connection *connection);
+/* Puts bytes behind those of the message so far; false where memory ran out. */
+bool pws_assemble(pws_connection *connection, const void *bytes, size_t count);
 /* Takes a fragment. */
 int pws_received(pws_connection *connection, void *bytes, size_t count);
 int pws_writable(pws_connection *connection);
@@ -130,6 +137,10 @@ void pws_servers_free(pws_service *service);
 int pws_on_upgrade(struct lws *wsi, const char *upgrade);
 int pws_on_plain_request(struct lws *wsi);
 int pws_on_server_opened(struct lws *wsi);
+
+/* http.c */
+bool pws_http_prepare(pws_connection *connection, const pws_client_options *options);
+int pws_on_http(pws_connection *connection, enum lws_callback_reasons reason, void *in, size_t count);
 
 /* client.c */
 void pws_routes_free(pws_service *service);

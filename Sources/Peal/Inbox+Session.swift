@@ -34,6 +34,11 @@ extension Inbox {
         stopLettingGo()
     }
 
+    /// The device woke up, or its network came or changed: call it when the system says so. A connection that looks alive is
+    /// probed and given up after five seconds without an answer; one that is waited for is tried within half a second
+    /// (docs/sync.md section 6). Without it a connection that died in a sleep is noticed by its silence only, after 45 s. Not blocking.
+    public func networkChanged() { drive { $0.networkChanged() } }
+
     private func takeLease() {
         guard wanted, lease == nil else { return }
         do throws(ReplicaError) {
@@ -105,6 +110,7 @@ extension Inbox {
 
     private func perform(_ effect: SessionDriver.Effect) {
         switch effect {
+        case .stage(let page): perform(driver.stage(replica, page))
         case .connect: openSocket()
         case .send(let frame): send(frame)
         case .close(let code, let reason): socket?.close(code: code.rawValue, reason: reason)
@@ -116,13 +122,14 @@ extension Inbox {
         case .report(let text):
             lastProblem = text
             configuration.log(text)
+        case .forked: tell(.forked)
         case .swapped(let swap): report(swap)
         case .diverged(let divergence):
             lastProblem = divergence.description
-            configuration.log(divergence.description)
+            tell(InboxNotice(.diverged, divergence.description))
         case .quarantined(let positions):
             for position in positions {
-                configuration.log("the entry at \(position) cannot be read; it was set aside")
+                tell(InboxNotice(.setAside, "the entry at \(position) cannot be read; it was set aside"))
             }
         }
     }
@@ -150,6 +157,7 @@ extension Inbox {
     }
 
     private func report(_ swap: SwapReport) {
+        if swap.ahead { tell(InboxNotice(wentBack: swap)) }
         guard swap.unexplainedCount > 0 else { return }
         configuration.log(
             "a snapshot differed from this replica in \(swap.unexplainedCount) places that no entry explains")
@@ -244,10 +252,11 @@ extension Inbox {
 
     private func askForURL() {
         let hub = configuration.hub
+        let authorityPath = configuration.authorityPath
         connecting = Task { [weak self] in
             let answer: Result<String, PealError>
             do throws(PealError) {
-                answer = .success(try await hub.webSocketURL())
+                answer = .success(try await hub.webSocketURL(authorityPath: authorityPath))
             } catch {
                 answer = .failure(error)
             }

@@ -64,6 +64,12 @@ public actor Inbox {
 
     private nonisolated let changeStreams = Broadcast<Change>(limit: 1_024)
     private nonisolated let statusStreams = Broadcast<InboxStatus>(limit: 64)
+    private nonisolated let noticeStreams = Broadcast<InboxNotice>(limit: 64)
+    /// Notices that ``recentNotices`` keeps.
+    private static let keptNotices = 16
+    /// What happened since this object was made and a person may want to know, oldest first; the last 16. Of earlier times
+    /// ``inspect(integrity:)`` tells.
+    public private(set) var recentNotices: [InboxNotice] = []
     /// Where the connection stands.
     public private(set) var status = InboxStatus(state: .offline)
 
@@ -96,6 +102,17 @@ public actor Inbox {
 
     /// The connection's status, beginning with the present one.
     public var statuses: AsyncStream<InboxStatus> { statusStreams.stream(first: status) }
+
+    /// What happens from now on and a person may want to know, although the inbox deals with it by itself. A reader that falls
+    /// behind by 64 misses the oldest ones.
+    public nonisolated var notices: AsyncStream<InboxNotice> { noticeStreams.stream() }
+
+    func tell(_ notice: InboxNotice) {
+        configuration.log(notice.message)
+        recentNotices.append(notice)
+        if recentNotices.count > Self.keptNotices { recentNotices.removeFirst() }
+        noticeStreams.send(notice)
+    }
 
     func tell(_ status: InboxStatus) {
         guard status != self.status else { return }
@@ -245,6 +262,7 @@ public actor Inbox {
         disconnect()
         changeStreams.finish()
         statusStreams.finish()
+        noticeStreams.finish()
         let executor = executor
         // The thread cannot wait for itself.
         Thread.detachNewThread { executor.stop() }

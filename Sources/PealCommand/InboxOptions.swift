@@ -53,11 +53,25 @@ enum InboxOptions {
     }
 
     /// Connects, unless that is not wanted, and waits until the replica stands at the hub's head and every act that is due is
-    /// settled, or until that cannot be. Says on standard error when it is offline.
+    /// settled, or until that cannot be. Says on standard error when it is offline, and what happened to the inbox meanwhile.
     ///
     /// - Throws: ``CommandError`` where the hub refused for good.
     @discardableResult
     static func settle(_ inbox: Inbox, _ arguments: Arguments) async throws -> InboxStatus {
+        let result: Result<InboxStatus, any Error>
+        do {
+            result = .success(try await wait(inbox, arguments))
+        } catch {
+            result = .failure(error)
+        }
+        for notice in await inbox.recentNotices { show(notice) }
+        return try result.get()
+    }
+
+    /// Says on standard error what happened to the inbox.
+    static func show(_ notice: InboxNotice) { Output.note("note: \(notice)") }
+
+    private static func wait(_ inbox: Inbox, _ arguments: Arguments) async throws -> InboxStatus {
         if arguments.has("offline") {
             Output.note("offline, as asked: this is what the replica holds; what you do is sent later.")
             return await inbox.status

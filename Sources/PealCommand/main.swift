@@ -1,6 +1,7 @@
 import Foundation
 import Peal
 import PealHub
+import PealModel
 import PealReplica
 
 let root = Command(
@@ -34,6 +35,10 @@ func explain(_ error: any Error) -> CommandError {
     }
 }
 
+#if PlantedBugs
+    // Before any other thread is made.
+    Planted.bug = ProcessInfo.processInfo.environment["PEAL_PLANTED_BUG"].flatMap { PlantedBug(rawValue: $0) }
+#endif
 let words = Array(CommandLine.arguments.dropFirst())
 if words == ["--version"] {
     Output.line("peal \(pealVersion)")

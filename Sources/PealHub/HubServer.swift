@@ -176,7 +176,7 @@ public final class HubServer: Sendable {
             OperationsSurface(core: core, webSocketPort: webSocketPort, publicWebSocketURL: nil, usesTLS: false))
     }
 
-    private static func routes(_ core: HubCore, _ operations: OperationsSurface) -> [HTTPRoute] {
+    static func routes(_ core: HubCore, _ operations: OperationsSurface) -> [HTTPRoute] {
         InterestsSurface(core: core).routes + InboxSurface(core: core).routes + operations.routes
     }
 
@@ -246,7 +246,7 @@ public final class HubServer: Sendable {
     }
 
     /// Closes the sockets, then the file, and ends the threads.
-    private static func end(_ core: HubCore, service: WebSocketService, writer: ConnectionExecutor) {
+    static func end(_ core: HubCore, service: WebSocketService, writer: ConnectionExecutor) {
         service.post { core.hub.assumeIsolated { $0.detach() } }
         service.stop()
         core.reader.stop()
@@ -256,7 +256,7 @@ public final class HubServer: Sendable {
 }
 
 /// Opens once; threads wait for it.
-private final class DispatchLatch: @unchecked Sendable {
+final class DispatchLatch: @unchecked Sendable {
     // The semaphore is the synchronisation.
     private let semaphore: UnsafeMutablePointer<sem_t>
 

@@ -23,16 +23,25 @@ struct BaseSum: Equatable {
                 marks += 1
             }
         }
+        try addRest(connection)
+    }
+
+    /// That of what an inbox holds beside items and marks.
+    static func rest(_ connection: Connection) throws(SQLiteError) -> BaseSum {
+        var sum = BaseSum()
+        try sum.addRest(connection)
+        return sum
+    }
+
+    private init() {}
+
+    private mutating func addRest(_ connection: Connection) throws(SQLiteError) {
         try connection.statement("SELECT name FROM interest WHERE base = 1") { (query) throws(SQLiteError) in
             while try query.step() {
                 sum &+= InboxSum.interest(query.text(0))
                 interests += 1
             }
         }
-        try addRest(connection)
-    }
-
-    private mutating func addRest(_ connection: Connection) throws(SQLiteError) {
         try connection.statement("SELECT category, channel, cell FROM preference WHERE cell IS NOT NULL") {
             (query) throws(SQLiteError) in
             while try query.step() {

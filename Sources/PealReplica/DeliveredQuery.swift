@@ -107,6 +107,8 @@ public struct DeliveredPage: Equatable, Sendable {
     public var next: PageCursor?
     /// What the page shows the state of: give it to ``Replica/enqueue(_:observed:hold:)``.
     public var view: ViewPosition
+    /// A first snapshot is being loaded (docs/sync.md section 7): older items are still to come, and the end is none.
+    public var isPartial: Bool
 }
 
 /// How many items there are; listed ones only: not silent, expired, archived or deleted.
@@ -117,12 +119,15 @@ public struct Counts: Hashable, Sendable {
     public var unread: Int64
     /// Those that are not seen.
     public var unseen: Int64
+    /// A first snapshot is being loaded (docs/sync.md section 7): these are of what is there so far.
+    public var isPartial: Bool
 
     /// Counts of their parts.
-    public init(total: Int64 = 0, unread: Int64 = 0, unseen: Int64 = 0) {
+    public init(total: Int64 = 0, unread: Int64 = 0, unseen: Int64 = 0, isPartial: Bool = false) {
         self.total = total
         self.unread = unread
         self.unseen = unseen
+        self.isPartial = isPartial
     }
 }
 

@@ -21,6 +21,22 @@ public struct Divergence: Equatable, Sendable, CustomStringConvertible {
     /// Interests of a device.
     public var interests: Int64
 
+    /// A divergence of its parts.
+    package init(
+        position: Position, theirs: UInt64?, kept: UInt64, computed: UInt64, items: Int64, registers: Int64,
+        marks: Int64,
+        interests: Int64
+    ) {
+        self.position = position
+        self.theirs = theirs
+        self.kept = kept
+        self.computed = computed
+        self.items = items
+        self.registers = registers
+        self.marks = marks
+        self.interests = interests
+    }
+
     /// The rows are the hub's and only the kept sum was wrong; it is mended, and no snapshot is wanted. Otherwise a snapshot
     /// is: end the session with 4102, and the next one loads it.
     public var isMended: Bool { computed == theirs ?? kept }
@@ -38,21 +54,27 @@ public struct Divergence: Equatable, Sendable, CustomStringConvertible {
 }
 
 /// What the file remembers of divergences, so that one cause is reported and repaired once a day.
-struct DivergenceState: Equatable {
+package struct DivergenceState: Equatable {
     /// When the sum was last computed from the rows, by this device's clock.
-    var computed: Milliseconds
+    package var computed: Milliseconds
     /// When a divergence was last reported, by this device's clock.
-    var reported: Milliseconds?
+    package var reported: Milliseconds?
     /// The hub's sum less the kept one. Sums are additive: while both fold the same entries, one cause keeps its difference.
-    var by: UInt64?
+    package var by: UInt64?
     /// A snapshot is wanted and has not been swapped in.
-    var repair: Bool
+    package var repair: Bool
 
     /// Milliseconds in which one cause is not reported again, and after which the rows are summed anew.
-    static let day: Milliseconds = 86_400_000
+    package static let day: Milliseconds = 86_400_000
     /// Milliseconds in which another cause is not reported either: a rule that goes wrong with every entry would load one
     /// snapshot after the other.
-    static let pause: Milliseconds = 3_600_000
+    package static let pause: Milliseconds = 3_600_000
+
+    /// A file that has found none, and whose rows were summed at a time.
+    package init(computed: Milliseconds) {
+        self.computed = computed
+        repair = false
+    }
 
     init(_ row: borrowing Statement, at column: Int32) {
         computed = row.int64(column)
@@ -62,13 +84,14 @@ struct DivergenceState: Equatable {
     }
 
     /// Whether a difference is to be looked into now. A clock that was set back is no reason to wait.
-    func isNews(_ difference: UInt64, now: Milliseconds) -> Bool {
+    package func isNews(_ difference: UInt64, now: Milliseconds) -> Bool {
         guard let reported, now >= reported else { return true }
-        return now - reported >= (difference == by ? Self.day : Self.pause)
+        // Subtracted from the clock, not from what a damaged file may hold.
+        return now - (difference == by ? Self.day : Self.pause) >= reported
     }
 
     /// Whether the rows are to be summed although the kept sum agrees.
-    func isDue(now: Milliseconds) -> Bool { now < computed || now - computed >= Self.day }
+    package func isDue(now: Milliseconds) -> Bool { now < computed || now - Self.day >= computed }
 
     func save(_ connection: Connection) throws(SQLiteError) {
         try connection.statement(

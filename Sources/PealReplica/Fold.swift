@@ -35,6 +35,7 @@ struct Fold {
         var newIDs: [ItemID] = []
     }
 
+    private var tally = Tally()
     /// Acts wait for items that are not there yet.
     var keepsNewIDs = false
 
@@ -60,6 +61,7 @@ struct Fold {
                 position += 1
             }
         }
+        try tally.write(connection)
     }
 
     private mutating func fold(
@@ -70,7 +72,7 @@ struct Fold {
             found.time = lean.time
             let id = ItemID(high: lean.high, low: lean.low)
             if keepsNewIDs { found.newIDs.append(id) }
-            return try finishInsert(insert, id, entry, at: position)
+            return try finishInsert(insert, id, entry, at: position, silent: lean.silent)
         }
         let decoded: Entry
         do throws(JSONError) {
@@ -81,14 +83,16 @@ struct Fold {
         found.time = decoded.time
         switch decoded.kind {
         case .item(let id, let publish, let body):
+            let isSilent: Bool
             do throws(JSONError) {
                 let item = try ItemBody(JSONObject(body))
+                isSilent = item.silent
                 bind(item, id: id, publish: publish, time: decoded.time, raw: body, at: position, to: insert)
             } catch {
                 return try quarantine(entry, at: position, reason: error.description)
             }
             if keepsNewIDs { found.newIDs.append(id) }
-            try finishInsert(insert, id, entry, at: position)
+            try finishInsert(insert, id, entry, at: position, silent: isSilent)
         case .removed(let items, _): try delete(items, at: position)
         case .act(let act): try fold(act, at: position, time: decoded.time)
         case .catalogue(let catalogue):
@@ -142,10 +146,11 @@ struct Fold {
     }
 
     private mutating func finishInsert(
-        _ insert: borrowing Statement, _ id: ItemID, _ entry: RawJSON, at position: Position
+        _ insert: borrowing Statement, _ id: ItemID, _ entry: RawJSON, at position: Position, silent: Bool
     ) throws(SQLiteError) {
         try insert.run()
         if connection.changes == 1 {
+            try tally.add(position, silent: silent, read: false, seen: false, archived: false, connection)
             sum &+= InboxSum.item(id, at: position)
             found.inserted.append(position)
         } else if try !exists(position) {

@@ -24,6 +24,14 @@ public struct Inspection: Equatable, Sendable {
     public var attempt: Int64
     /// The next number.
     public var nextN: Int64
+    /// When a hub that had gone back in time was last followed, by this device's clock; nil for never (docs/sync.md section 7).
+    public var wentBack: Milliseconds?
+    /// How many items that took away.
+    public var wentBackLost: Int64?
+    /// When this replica last took a new id because its file was restored or copied, by this device's clock; nil for never.
+    public var forked: Milliseconds?
+    /// When it last differed from the hub (docs/sync.md section 8), by this device's clock; nil for never.
+    public var diverged: Milliseconds?
     /// Rows of the item table.
     public var items: Int64
     /// What the app is shown.

@@ -53,7 +53,8 @@ final class Overlay {
         self.isDevice = isDevice
         author = state.author
         key = Key(cursor: state.cursor, generation: state.generation)
-        head = state.cursor.position
+        // Acts come after everything that a partial base holds already.
+        head = max(state.cursor.position, try Stage.partialReach(connection))
         baseMarks = try Marks(connection)
         marks = baseMarks
         written = try Self.columns(connection)

@@ -50,19 +50,27 @@ extension Queries {
     func inspect(integrity: Bool) throws(SQLiteError) -> Inspection {
         let state = try ReplicaState.loadOrFail(connection)
         let page = try connection.int("PRAGMA page_size")
+        let restored = try restored()
         return Inspection(
             path: connection.path, version: try connection.int("PRAGMA user_version"), identity: state.identity,
             project: state.project, inbox: state.inbox, replica: state.replica, cursor: state.cursor, time: state.time,
-            clockOffset: state.clockOffset, attempt: state.attempt, nextN: state.nextN,
+            clockOffset: state.clockOffset, attempt: state.attempt, nextN: state.nextN, wentBack: restored.wentBack,
+            wentBackLost: restored.lost, forked: restored.forked, diverged: state.divergence.reported,
             items: try connection.int("SELECT count(*) FROM item"), counts: try counts(frame()),
             marks: try connection.int("SELECT count(*) FROM mark"), outbox: try outboxByState(),
             journal: try connection.int("SELECT count(*) FROM journal"),
             unknown: try connection.int("SELECT count(*) FROM raw WHERE reason IS NULL"),
             quarantined: try quarantined(),
-            staged: try Stage.load(connection) == nil ? nil : try connection.int("SELECT count(*) FROM stage_item"),
+            staged: try Stage.load(connection)?.rows,
             fileBytes: try connection.int("PRAGMA page_count") * page, walBytes: Self.size(connection.path + "-wal"),
             freeBytes: try connection.int("PRAGMA freelist_count") * page,
             problems: integrity ? try connection.integrityProblems() : nil, sessions: try sessions())
+    }
+
+    private func restored() throws(SQLiteError) -> (wentBack: Milliseconds?, lost: Int64?, forked: Milliseconds?) {
+        let query = try connection.prepare("SELECT went_back, went_back_lost, forked FROM replica WHERE one = 1")
+        guard try query.step() else { return (nil, nil, nil) }
+        return (query.optionalInt64(0), query.optionalInt64(1), query.optionalInt64(2))
     }
 
     private func outboxByState() throws(SQLiteError) -> [OutboxItem.State: Int64] {

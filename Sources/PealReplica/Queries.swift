@@ -41,6 +41,8 @@ final class Queries {
         var archiveUpTo: Position
         /// The hub's clock, for what has expired.
         var now: Milliseconds
+        /// A first snapshot is being loaded: not everything is there yet.
+        var isPartial: Bool
     }
 
     func frame() throws(SQLiteError) -> Frame {
@@ -49,7 +51,8 @@ final class Queries {
             SELECT position, time, clock_offset, synced,
                 max(pending_read, coalesce((SELECT max(up_to) FROM mark WHERE kind = 'read'), 0)),
                 max(pending_seen, coalesce((SELECT max(up_to) FROM mark WHERE kind = 'seen'), 0)),
-                max(pending_archive, coalesce((SELECT max(up_to) FROM mark WHERE kind = 'archive'), 0))
+                max(pending_archive, coalesce((SELECT max(up_to) FROM mark WHERE kind = 'archive'), 0)),
+                EXISTS (SELECT 1 FROM stage WHERE one = 1 AND partial = 1)
             FROM replica WHERE one = 1
             """
         ) { (row) throws(SQLiteError) in
@@ -57,45 +60,8 @@ final class Queries {
             return Frame(
                 view: ViewPosition(position: row.int64(0), time: row.int64(1)), readUpTo: row.int64(4),
                 seenUpTo: row.int64(5), archiveUpTo: row.int64(6),
-                now: max(clock.wall() + row.int64(2), row.int64(1), row.int64(3)))
+                now: max(clock.wall() + row.int64(2), row.int64(1), row.int64(3)), isPartial: row.bool(7))
         }
-    }
-
-    // MARK: Counts
-
-    func counts(_ frame: Frame) throws(SQLiteError) -> Counts {
-        Counts(
-            total: try total(frame), unread: try count(.unread, frame), unseen: try count(.unseen, frame))
-    }
-
-    private func count(_ driver: Driver, _ frame: Frame) throws(SQLiteError) -> Int64 {
-        var query = DeliveredQuery()
-        if driver == .unread { query.read = false }
-        if driver == .unseen { query.seen = false }
-        var sum: Int64 = 0
-        for branch in Branch.all(query, driver: driver, frame) {
-            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
-                try row.step() ? row.int64(0) : 0
-            }
-        }
-        return sum
-    }
-
-    /// Most items are listed, so those that are not are counted; below an archive mark it is the other way round.
-    private func total(_ frame: Frame) throws(SQLiteError) -> Int64 {
-        guard frame.archiveUpTo == 0 else { return try count(.kept, frame) }
-        let all = try connection.int("SELECT count(*) FROM item")
-        let hidden = try connection.statement(
-            """
-            SELECT count(*) FROM item INDEXED BY item_unlisted
-            WHERE (silent = 1 OR coalesce(o_archived, archived) = 1 OR o_deleted IS 1 OR expires IS NOT NULL)
-                AND (silent = 1 OR coalesce(o_archived, archived) = 1 OR o_deleted IS 1 OR expires <= ?1)
-            """
-        ) { (query) throws(SQLiteError) in
-            query.bind(1, frame.now)
-            return try query.step() ? query.int64(0) : 0
-        }
-        return all - hidden
     }
 
     // MARK: Items
@@ -132,7 +98,8 @@ final class Queries {
         let isLast = items.count <= limit
         if !isLast { items.removeLast(items.count - limit) }
         return DeliveredPage(
-            items: items, next: isLast ? nil : items.last.map { PageCursor(before: $0.number) }, view: frame.view)
+            items: items, next: isLast ? nil : items.last.map { PageCursor(before: $0.number) }, view: frame.view,
+            isPartial: frame.isPartial)
     }
 
     func item(where condition: String, _ frame: Frame, bind: (borrowing Statement) -> Void) throws(SQLiteError)
@@ -148,7 +115,7 @@ final class Queries {
     // MARK: Running
 
     /// What the text of a statement depends on.
-    private struct Shape: Hashable {
+    struct Shape: Hashable {
         var query: DeliveredQuery
         var branch: Branch.Kind
         /// Which marks reach into the branch.
@@ -178,7 +145,7 @@ final class Queries {
     }
 
     /// Runs a query over one branch; the statement is prepared once for each shape.
-    private func run<R>(
+    func run<R>(
         _ branch: Branch, _ shape: Shape, _ frame: Frame, before: Position? = nil,
         _ body: (borrowing Statement) throws(SQLiteError) -> R
     ) throws(SQLiteError) -> R {

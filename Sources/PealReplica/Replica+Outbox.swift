@@ -42,6 +42,10 @@ extension Replica {
             guard data?.count ?? 0 <= Limits.factData else {
                 throw ReplicaError(.tooLarge, "what comes with a fact is at most \(Limits.factData) bytes")
             }
+            // It goes into the file and into frames as it is: what is no JSON would break what stands around it.
+            if let data, (try? JSON(data)) == nil {
+                throw ReplicaError(.invalid, "what comes with a fact is one JSON value, without half a surrogate pair")
+            }
         case .token, .user, .end:
             guard isDevice else { throw ReplicaError(.invalid, "a user's inbox takes no '\(operation.name)'") }
         default: break

@@ -139,7 +139,8 @@ extension Replica {
         session.offersAll = try isForeign(welcome) || welcome.lastN >= state.nextN
         session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
-            if !state.divergence.repair { try Stage.clear(connection) }
+            let stage = try Stage.load(connection)
+            if !state.divergence.repair || stage?.isPartial == true { try abandon(stage, &state) }
             // So that a hub that is restored to before this contact is known for it, although nothing has been folded yet.
             if state.cursor.epoch == nil { state.cursor.epoch = welcome.epoch }
         }
@@ -182,6 +183,7 @@ extension Replica {
                 UPDATE outbox SET n = NULL, attempts = 0, retry_at = NULL, state = CASE state WHEN 2 THEN 1 ELSE state END;
                 UPDATE journal SET n = NULL
                 """)
+            try connection.execute("UPDATE replica SET forked = \(options.clock.wall())")
             try offerJournal(above: nil, quiet: true)
             try state.saveIdentity(connection)
             try outboxChanged(&state)

@@ -14,26 +14,23 @@ extension Replica {
     /// Stages a page of the live session; a page of another snapshot starts over. Blocking.
     ///
     /// Where it is the last one and nothing has happened since the newest page, the snapshot takes the place of the base at
-    /// once; else the batch that passes that page does it (``apply(_:)``). Until then the app sees the old base.
+    /// once; else the batch that passes that page does it (``apply(_:)``). Until then the app sees the old base; where that is
+    /// empty it sees the pages as they come, marked as partial (``DeliveredPage/isPartial``).
     public func stage(_ page: Page) throws(ReplicaError) -> Staged {
-        try write(.normal) { () throws(SQLiteError) in
+        try write(page.last ? .full : .normal) { () throws(SQLiteError) in
             var state = try loadState()
             var stage = try Stage.load(connection)
             // Only a first page carries the rest; its id, a position, may be one that another log has used.
             if stage?.id != page.id || page.rest != nil {
-                try Stage.clear(connection)
+                try abandon(stage, &state)
                 stage = Stage(
                     id: page.id, firstAt: page.at, newestAt: page.at, newestChain: page.chain, after: page.after,
                     isComplete: false, rows: 0, epoch: session.epoch ?? state.cursor.epoch ?? 0, logPosition: page.at,
-                    logChain: page.chain, hasInterests: page.rest?.interests != nil)
+                    logChain: page.chain, hasInterests: page.rest?.interests != nil, isPartial: try canBePartial(state))
                 if let rest = page.rest { try stage?.add(rest, connection) }
             }
             guard var stage else { preconditionFailure("a stage was made above") }
-            for row in page.rows {
-                if try !stage.add(row, at: page.at, connection) {
-                    try keepUndecodable(row)
-                }
-            }
+            for row in try stage.add(page, connection) { try keepUndecodable(row) }
             if page.at >= stage.newestAt {
                 stage.newestAt = page.at
                 stage.newestChain = page.chain
@@ -41,6 +38,7 @@ extension Replica {
             stage.after = page.after
             stage.isComplete = stage.isComplete || page.last
             try stage.save(connection)
+            if stage.isPartial { try show(page, of: stage, &state) }
             guard stage.isReady else {
                 return Staged(
                     position: stage.logPosition, rows: stage.rows, last: page.last, settledThrough: state.settledN,
@@ -51,6 +49,33 @@ extension Replica {
                 position: state.cursor.position, rows: stage.rows, last: page.last, settledThrough: state.settledN,
                 swap: swap.report, divergence: page.at == state.cursor.position ? try compare(page.sum, &state) : nil)
         }
+    }
+
+    /// Whether pages may go to the base as they come: it is that of the beginning, and nothing else is to be compared with them.
+    private func canBePartial(_ state: ReplicaState) throws(SQLiteError) -> Bool {
+        guard state.cursor.position == 0, !state.ahead, !state.divergence.repair else { return false }
+        return try connection.int("SELECT EXISTS (SELECT 1 FROM item) OR EXISTS (SELECT 1 FROM mark)") == 0
+    }
+
+    /// Sum and overlay follow what a page has added to the base.
+    private func show(_ page: Page, of stage: Stage, _ state: inout ReplicaState) throws(SQLiteError) {
+        state.sum &+= stage.sum
+        change.everything = true
+        // The first page brings the marks; any can bring an item that an act waits for.
+        let ids = try hasPending() ? page.rows.map(\.id) : []
+        try refreshOverlay(&state, touched: page.rest != nil, newIDs: ids)
+        try state.saveProgress(connection)
+    }
+
+    /// Drops what was staged; a partial base goes with it.
+    func abandon(_ stage: Stage?, _ state: inout ReplicaState) throws(SQLiteError) {
+        try Stage.clear(connection)
+        guard stage?.isPartial == true else { return }
+        try connection.execute("DELETE FROM item; DELETE FROM register; DELETE FROM mark; DELETE FROM tally")
+        state.sum = 0
+        change.everything = true
+        try refreshOverlay(&state, touched: true, newIDs: [])
+        try state.saveProgress(connection)
     }
 
     private func keepUndecodable(_ row: SnapshotRow) throws(SQLiteError) {
@@ -71,11 +96,20 @@ extension Replica {
             lostActs: 0,
             reoffered: session.reoffers, unexplained: [], unexplainedCount: 0)
         if state.ahead {
+            report.lost = try connection.int(
+                "SELECT count(*) FROM item WHERE NOT EXISTS (SELECT 1 FROM stage_item s WHERE s.position = item.position AND s.id = item.id)"
+            )
             try goBack(&state, &report)
+            report.offered = try connection.int("SELECT count(*) FROM outbox WHERE state < 3")
+            try connection.execute(
+                "UPDATE replica SET went_back = \(options.clock.wall()), went_back_lost = \(report.lost)")
         } else {
             try Differences(connection, cursor: state.cursor.position, newest: stage.newestAt).find(&report)
         }
-        try merge(stage)
+        if !stage.isPartial { try merge() }
+        try mergeRest(stage)
+        // A partial base was added up row by row.
+        if stage.isPartial { state.sum &+= try BaseSum.rest(connection).sum }
         var fold = Fold(connection, state)
         let log = try connection.prepare("SELECT position, bytes FROM stage_log ORDER BY position")
         while try log.step() {
@@ -88,7 +122,7 @@ extension Replica {
             try connection.int("SELECT time FROM item ORDER BY position DESC LIMIT 1"), fold.found.time)
         state.ahead = false
         // The pages' rows are as of different positions: only the whole has a sum.
-        fold.sum = try BaseSum(connection).sum
+        if !stage.isPartial { fold.sum = try BaseSum(connection).sum }
         state.divergence.computed = options.clock.wall()
         state.divergence.repair = false
         try state.divergence.save(connection)
@@ -103,7 +137,7 @@ extension Replica {
     }
 
     /// Only rows that differ are written: most of an inbox survives most snapshots.
-    private func merge(_ stage: Stage) throws(SQLiteError) {
+    private func merge() throws(SQLiteError) {
         try connection.execute(
             """
             DELETE FROM item WHERE NOT EXISTS
@@ -123,6 +157,11 @@ extension Replica {
             DELETE FROM mark;
             INSERT OR REPLACE INTO mark (kind, up_to, version) SELECT kind, up_to, version FROM stage_mark
             """)
+        try connection.execute(Tally.rebuild)
+    }
+
+    /// What an inbox holds beside items.
+    private func mergeRest(_ stage: Stage) throws(SQLiteError) {
         try connection.execute(RestTables.merge)
         if stage.hasInterests {
             try connection.execute(

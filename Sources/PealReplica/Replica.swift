@@ -65,7 +65,7 @@ public final class Replica {
             opened = try ReplicaFile.open(path, identity, project: project, options: options)
             state = try ReplicaState.loadOrFail(opened.connection)
         } catch {
-            throw ReplicaError(error)
+            throw ReplicaError(error, opening: path)
         }
         connection = opened.connection
         isReadOnly = opened.readOnly
@@ -89,6 +89,8 @@ public final class Replica {
             throw ReplicaError(.newerVersion, "\(path) was made by a newer version; it is read-only here")
         }
         change = Change()
+        // What the session knows follows the file: a transaction that is undone has changed neither.
+        let before = session
         let result: R
         do throws(SQLiteError) {
             if durability != synchronous {
@@ -98,6 +100,7 @@ public final class Replica {
             result = try connection.transaction(.immediate, body)
         } catch {
             overlay = nil
+            session = before
             throw ReplicaError(error)
         }
         let done = change

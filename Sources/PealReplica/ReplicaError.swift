@@ -29,6 +29,8 @@ public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible 
         public static let cantOpen = Code(rawValue: "cantOpen")
         /// Reading or writing the disk failed.
         public static let ioError = Code(rawValue: "ioError")
+        /// Memory ran out; nothing was changed.
+        public static let noMemory = Code(rawValue: "noMemory")
         /// The caller asks for something that no mutation can be.
         public static let invalid = Code(rawValue: "invalid")
         /// The mutation is over a limit of the contract.
@@ -54,6 +56,25 @@ public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible 
     /// The code and the sentence.
     public var description: String { "\(code.rawValue): \(message)" }
 
+    /// What SQLite says of a file that does not open: the file's name, and what somebody can do about it.
+    init(_ error: SQLiteError, opening path: String) {
+        let refused = ReplicaError(error)
+        let advice: String? =
+            switch refused.code {
+            case .cantOpen: "See whether its folder is there and may be written, and whether too many files are open."
+            case .ioError: "Nothing was changed. Look at the disk and the system's log, then open it again."
+            case .full: "Make room on the disk, then open it again."
+            case .busy: "Another process is busy with it. Open it again when that one is done."
+            case .readOnly: "Make the file and its folder writable."
+            case .corrupt: "Look at it with `peal inspect --verify`, or move it away: the hub sends what it has again."
+            case .noMemory: "Nothing was changed. Open it again."
+            default: nil
+            }
+        let message = error.message.contains(path) ? error.message : "\(path) cannot be opened: \(error.message)."
+        self.init(
+            refused.code, advice.map { "\(message) \($0)" } ?? message, sqliteCode: refused.sqliteCode)
+    }
+
     init(_ error: SQLiteError) {
         let code: Code =
             switch error.code.primary {
@@ -64,7 +85,8 @@ public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible 
             case .busy: .busy
             case .corrupt: .corrupt
             case .cantOpen: .cantOpen
-            case .ioError: .ioError
+            case .ioError: error.code == .ioNoMemory ? .noMemory : .ioError
+            case .noMemory: .noMemory
             default: .database
             }
         self.init(code, error.description, sqliteCode: error.code.rawValue)

@@ -23,12 +23,14 @@ enum ReplicaFile {
         // A foreign file must not even be turned to write-ahead logging, so it is looked at first.
         var status = stat()
         if stat(path, &status) == 0, status.st_size > 0 {
-            let reader = try openReadOnly(path, cacheKiB: 256)
+            let reader = try openReadOnly(path, cacheKiB: 256, vfs: options.vfs)
             let version = try migrator.check(reader, allowsNewer: true)
             if version > Int32(migrator.steps.count) { return (reader, true) }
         }
         var settings = Connection.Options()
         settings.cacheKiB = options.cacheKiB
+        settings.vfs = options.vfs
+        settings.checkpointPages = options.checkpointPages
         let connection = try Connection(path: path, options: settings)
         try migrator.migrate(connection) { () throws(SQLiteError) in
             try insertRow(connection, identity, project, options)
@@ -55,10 +57,13 @@ enum ReplicaFile {
     }
 
     /// Opens for reading only; the file must be there.
-    static func openReadOnly(_ path: String, cacheKiB: Int = 8_192) throws(SQLiteError) -> Connection {
+    static func openReadOnly(
+        _ path: String, cacheKiB: Int = 8_192, vfs: String? = nil
+    ) throws(SQLiteError) -> Connection {
         var settings = Connection.Options()
         settings.readOnly = true
         settings.creates = false
+        settings.vfs = vfs
         settings.cacheKiB = cacheKiB
         return try Connection(path: path, options: settings)
     }

@@ -72,6 +72,10 @@ public struct ReplicaOptions: Sendable {
     public var keep: KeepLimits?
     /// KiB of page cache of the connection.
     public var cacheKiB = 8_192
+    /// The name of a registered SQLite VFS to use the file through; nil for the system's. Tests give one that fails (docs/faults.md).
+    public var vfs: String?
+    /// Pages in the write-ahead log before a checkpoint; few in tests of checkpoints.
+    package var checkpointPages = 1_000
 
     /// The defaults.
     public init() {}

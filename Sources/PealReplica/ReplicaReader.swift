@@ -92,7 +92,7 @@ public final class ReplicaReader: ReplicaReading {
             guard version > 0 else { throw SQLiteError(.notADatabase, "\(path) is empty") }
             queries = Queries(connection: connection, clock: clock)
         } catch {
-            throw ReplicaError(error)
+            throw ReplicaError(error, opening: path)
         }
     }
 

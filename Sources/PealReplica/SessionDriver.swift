@@ -7,6 +7,8 @@ package import PealModel
 package struct SessionDriver {
     /// What the shell is to do, in order.
     package enum Effect: Equatable, Sendable {
+        /// Stage a page of a snapshot, once what stands before it is sent: ``SessionDriver/stage(_:_:)``.
+        case stage(Page)
         /// Open a socket; then ``SessionDriver/opened`` or ``SessionDriver/closed``.
         case connect
         /// Send a frame.
@@ -26,6 +28,8 @@ package struct SessionDriver {
         case status(DeviceSession.Status)
         /// Tell whoever looks after the app.
         case report(String)
+        /// This replica took a new id: its file was restored or copied.
+        case forked
         /// A snapshot took the place of the base.
         case swapped(SwapReport)
         /// The hub's sum showed that this replica differs; the session ends by itself where a snapshot is to repair it.
@@ -107,12 +111,14 @@ package struct SessionDriver {
                     : session.foundFork(), store)
         case .apply(let batch): try apply(batch, store)
         case .requestPage: effects.append(.send(.snapshot(try store.snapshotRequest())))
-        case .stage(let page): try stage(page, store)
+        case .stage(let page): effects.append(.stage(page))
         case .push: try push(store)
         case .resetPush: try store.resetInFlight(retryAfter: nil)
         case .settle(let settled, let at): try run(session.settled(through: store.settled(settled, at: at)), store)
         case .catchUpAttempt(let last): try store.attemptRefused(last: last)
-        case .fork: try store.fork(to: nil)
+        case .fork:
+            try store.fork(to: nil)
+            effects.append(.forked)
         case .fetchToken(let within): effects.append(.fetchToken(within: within))
         case .schedule(let timer, let delay): effects.append(.schedule(timer, delay))
         case .cancel(let timer): effects.append(.cancel(timer))
@@ -139,12 +145,22 @@ package struct SessionDriver {
         if !divergence.isMended { try run(session.diverged(), store) }
     }
 
-    private mutating func stage(_ page: Page, _ store: some ReplicaStore) throws(ReplicaError) {
-        let staged = try store.stage(page)
-        if let swap = staged.swap { effects.append(.swapped(swap)) }
-        try run(session.staged(to: staged.position, last: staged.last, swapped: staged.swap != nil), store)
-        try run(session.settled(through: staged.settledThrough), store)
-        try take(staged.divergence, store)
+    /// Stages a page: the effect of that name.
+    package mutating func stage(
+        _ store: some ReplicaStore, _ page: Page
+    ) -> (effects: [Effect], failure: ReplicaError?) {
+        effects = []
+        defer { effects = [] }
+        do throws(ReplicaError) {
+            let staged = try store.stage(page)
+            if let swap = staged.swap { effects.append(.swapped(swap)) }
+            try run(session.staged(to: staged.position, last: staged.last, swapped: staged.swap != nil), store)
+            try run(session.settled(through: staged.settledThrough), store)
+            try take(staged.divergence, store)
+            return (effects, nil)
+        } catch {
+            return (effects, error)
+        }
     }
 
     private mutating func push(_ store: some ReplicaStore) throws(ReplicaError) {

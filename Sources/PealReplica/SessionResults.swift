@@ -120,6 +120,10 @@ public struct SwapReport: Equatable, Sendable {
     public var ahead: Bool
     /// For ``ahead``: the greatest position at which both held the same item.
     public var common: Position?
+    /// For ``ahead``: items that the hub no longer has, and that are gone here now.
+    public var lost: Int64
+    /// For ``ahead``: acts that go to the hub, again or for the first time.
+    public var offered: Int64
     /// For ``ahead``: own settled acts that the hub had lost.
     public var lostActs: Int64
     /// For ``ahead``: whether they were offered again; false where the hub's operator wants the state of the backup.
@@ -131,13 +135,16 @@ public struct SwapReport: Equatable, Sendable {
     public var unexplainedCount: Int64
 
     package init(
-        before: Int64, after: Int64, ahead: Bool, common: Position?, lostActs: Int64 = 0, reoffered: Bool = true,
+        before: Int64, after: Int64, ahead: Bool, common: Position?, lost: Int64 = 0, offered: Int64 = 0,
+        lostActs: Int64 = 0, reoffered: Bool = true,
         unexplained: [String], unexplainedCount: Int64
     ) {
         self.before = before
         self.after = after
         self.ahead = ahead
         self.common = common
+        self.lost = lost
+        self.offered = offered
         self.lostActs = lostActs
         self.reoffered = reoffered
         self.unexplained = unexplained

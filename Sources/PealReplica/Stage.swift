@@ -14,6 +14,30 @@ struct Stage {
     var logPosition: Position
     var logChain: UInt64
     var hasInterests: Bool
+    /// Its items, registers and marks go to the base itself, which was empty, and are shown as partial.
+    var isPartial: Bool
+    /// What the rows and marks that were added to the base add to its sum.
+    private(set) var sum: UInt64 = 0
+    private var tally = Tally()
+
+    init(
+        id: UInt64, firstAt: Position, newestAt: Position, newestChain: UInt64, after: Position, isComplete: Bool,
+        rows: Int64,
+        epoch: UInt64, logPosition: Position, logChain: UInt64, hasInterests: Bool, isPartial: Bool
+    ) {
+        self.id = id
+        self.firstAt = firstAt
+        self.newestAt = newestAt
+        self.newestChain = newestChain
+        self.after = after
+        self.isComplete = isComplete
+        self.rows = rows
+        self.epoch = epoch
+        self.logPosition = logPosition
+        self.logChain = logChain
+        self.hasInterests = hasInterests
+        self.isPartial = isPartial
+    }
 
     /// Every page is there, and the log has passed the newest one: before that the rows are not of one moment.
     var isReady: Bool { isComplete && logPosition >= newestAt }
@@ -21,7 +45,8 @@ struct Stage {
     static func load(_ connection: Connection) throws(SQLiteError) -> Stage? {
         try connection.statement(
             """
-            SELECT id, first_at, newest_at, newest_chain, after, complete, epoch, log_position, log_chain, interests, rows
+            SELECT id, first_at, newest_at, newest_chain, after, complete, epoch, log_position, log_chain, interests, rows,
+                partial
             FROM stage WHERE one = 1
             """
         ) { (row) throws(SQLiteError) -> Stage? in
@@ -30,7 +55,7 @@ struct Stage {
                 id: row.bits(0), firstAt: row.int64(1), newestAt: row.int64(2), newestChain: row.bits(3),
                 after: row.int64(4), isComplete: row.bool(5), rows: row.int64(10), epoch: row.bits(6),
                 logPosition: row.int64(7),
-                logChain: row.bits(8), hasInterests: row.bool(9))
+                logChain: row.bits(8), hasInterests: row.bool(9), isPartial: row.bool(11))
         }
     }
 
@@ -38,8 +63,8 @@ struct Stage {
         try connection.statement(
             """
             INSERT OR REPLACE INTO stage (one, id, first_at, newest_at, newest_chain, after, complete, epoch, log_position,
-                log_chain, interests, rows)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                log_chain, interests, rows, partial)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """
         ) { (insert) throws(SQLiteError) in
             insert.bind(1, bits: id)
@@ -53,7 +78,15 @@ struct Stage {
             insert.bind(9, bits: logChain)
             insert.bind(10, hasInterests)
             insert.bind(11, rows)
+            insert.bind(12, isPartial)
             try insert.run()
+        }
+    }
+
+    /// How far into the log the base reaches, where it is partial: beyond the cursor, which is 0. Else 0.
+    static func partialReach(_ connection: Connection) throws(SQLiteError) -> Position {
+        try connection.statement("SELECT newest_at FROM stage WHERE one = 1 AND partial = 1") {
+            (query) throws(SQLiteError) in try query.step() ? query.int64(0) : 0
         }
     }
 
@@ -87,16 +120,20 @@ struct Stage {
         try save(connection)
     }
 
-    func add(_ rest: Page.Rest, _ connection: Connection) throws(SQLiteError) {
+    mutating func add(_ rest: Page.Rest, _ connection: Connection) throws(SQLiteError) {
         for kind in MarkKind.allCases {
             for mark in rest.marks[kind].marks {
-                try connection.statement("INSERT INTO stage_mark (kind, up_to, version) VALUES (?1, ?2, ?3)") {
-                    (insert) throws(SQLiteError) in
+                try connection.statement(
+                    isPartial
+                        ? "INSERT OR REPLACE INTO mark (kind, up_to, version) VALUES (?1, ?2, ?3)"
+                        : "INSERT INTO stage_mark (kind, up_to, version) VALUES (?1, ?2, ?3)"
+                ) { (insert) throws(SQLiteError) in
                     insert.bind(1, kind.rawValue)
                     insert.bind(2, mark.upTo)
                     insert.bind(3, mark.version)
                     try insert.run()
                 }
+                if isPartial { sum &+= InboxSum.mark(kind, mark) }
             }
         }
         let tables = RestTables(connection: connection)
@@ -111,46 +148,78 @@ struct Stage {
         }
     }
 
-    /// - Returns: false where the row's body cannot be decoded.
-    mutating func add(_ row: SnapshotRow, at version: Position, _ connection: Connection) throws(SQLiteError) -> Bool {
+    private static let stageItem: StaticString = """
+        INSERT OR REPLACE INTO stage_item (position, id, publish, time, sent, type, category, topic, expires, silent,
+            body, version, read, read_rank, seen, archived, archived_rank)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+        """
+    private static let showItem: StaticString = """
+        INSERT INTO item (position, id, publish, time, sent, type, category, topic, expires, silent,
+            body, version, read, read_rank, seen, archived, archived_rank)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT DO NOTHING
+        """
+
+    /// Adds the rows of a page.
+    ///
+    /// - Returns: those whose bodies cannot be decoded.
+    mutating func add(_ page: Page, _ connection: Connection) throws(SQLiteError) -> [SnapshotRow] {
+        var undecodable: [SnapshotRow] = []
+        try connection.statement(isPartial ? Self.showItem : Self.stageItem) { (insert) throws(SQLiteError) in
+            // Upwards, as trees like it.
+            for row in page.rows.reversed() {
+                if try !add(row, at: page.at, insert, connection) { undecodable.append(row) }
+            }
+        }
+        try tally.write(connection)
+        return undecodable
+    }
+
+    private mutating func add(
+        _ row: SnapshotRow, at version: Position, _ insert: borrowing Statement, _ connection: Connection
+    ) throws(SQLiteError) -> Bool {
         let lean = row.body.withUnsafeBufferPointer { LeanItem(body: $0) }
-        var decoded: ItemBody?
-        if lean == nil {
+        var isSilent = lean?.silent ?? false
+        if let lean {
+            Self.bind(lean, row.body, to: insert)
+        } else {
             do throws(JSONError) {
-                decoded = try ItemBody(JSONObject(row.body))
+                let decoded = try ItemBody(JSONObject(row.body))
+                isSilent = decoded.silent
+                Self.bind(decoded, to: insert)
             } catch {
                 return false
             }
         }
-        try connection.statement(
-            """
-            INSERT OR REPLACE INTO stage_item (position, id, publish, time, sent, type, category, topic, expires, silent,
-                body, version, read, read_rank, seen, archived, archived_rank)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
-            """
-        ) { (insert) throws(SQLiteError) in
-            if let lean { Self.bind(lean, row.body, to: insert) }
-            if let decoded { Self.bind(decoded, to: insert) }
-            insert.bind(1, row.state.position)
-            insert.bind(2, row.id)
-            insert.bind(3, row.publish)
-            insert.bind(4, row.time)
-            insert.bind(11, text: row.body)
-            insert.bind(12, version)
-            insert.bind(13, row.state.read?.value ?? false)
-            insert.bind(14, row.state.read?.rank ?? 0)
-            insert.bind(15, row.state.seen)
-            insert.bind(16, row.state.archived?.value ?? false)
-            insert.bind(17, row.state.archived?.rank ?? 0)
-            try insert.run()
-        }
+        Self.bind(row, at: version, to: insert)
+        try insert.run()
         rows += 1
         for fact in row.facts {
             try RestTables(connection: connection).stage(fact, at: row.state.position)
         }
+        if isPartial {
+            guard connection.changes == 1 else { return true }
+            sum &+= InboxSum.of(row.id, row.state)
+            try tally.add(
+                row.state.position, silent: isSilent, read: row.state.read?.value ?? false, seen: row.state.seen,
+                archived: row.state.archived?.value ?? false, connection)
+        }
         if let register = row.state.read { try add(register, row.state.position, field: 0, connection) }
         if let register = row.state.archived { try add(register, row.state.position, field: 1, connection) }
         return true
+    }
+
+    private static func bind(_ row: SnapshotRow, at version: Position, to insert: borrowing Statement) {
+        insert.bind(1, row.state.position)
+        insert.bind(2, row.id)
+        insert.bind(3, row.publish)
+        insert.bind(4, row.time)
+        insert.bind(11, text: row.body)
+        insert.bind(12, version)
+        insert.bind(13, row.state.read?.value ?? false)
+        insert.bind(14, row.state.read?.rank ?? 0)
+        insert.bind(15, row.state.seen)
+        insert.bind(16, row.state.archived?.value ?? false)
+        insert.bind(17, row.state.archived?.rank ?? 0)
     }
 
     private static func bind(_ item: LeanItem, _ body: RawJSON, to insert: borrowing Statement) {
@@ -180,10 +249,15 @@ struct Stage {
         _ register: Register, _ position: Position, field: Int64, _ connection: Connection
     ) throws(SQLiteError) {
         try connection.statement(
-            """
-            INSERT OR REPLACE INTO stage_register (position, field, passive, since, itime, author, uid)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """
+            isPartial
+                ? """
+                INSERT OR REPLACE INTO register (position, field, passive, since, itime, author, uid)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                """
+                : """
+                INSERT OR REPLACE INTO stage_register (position, field, passive, since, itime, author, uid)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                """
         ) { (insert) throws(SQLiteError) in
             insert.bind(1, position)
             insert.bind(2, field)

@@ -125,8 +125,8 @@ extension Verifier {
         found += try rows(
             "item % is staged below the last page, or of no possible version",
             """
-            SELECT position FROM stage_item WHERE position < \(stage.after) OR position > version
-                OR version < \(stage.firstAt) OR version > \(stage.newestAt)
+            SELECT position FROM \(stage.isPartial ? "item" : "stage_item") WHERE position < \(stage.after)
+                OR position > version OR version < \(stage.firstAt) OR version > \(stage.newestAt)
             """)
         found += try rows(
             "a register of item % is staged without it",

@@ -20,6 +20,8 @@ struct Verifier {
     let queries: Queries
     let connection: Connection
     let state: ReplicaState
+    /// How far into the log the base may reach: the cursor, but where a first snapshot is being loaded.
+    let reach: Position
     private let hub: HubStanding?
 
     init(_ queries: Queries, _ hub: HubStanding?) throws(SQLiteError) {
@@ -28,6 +30,7 @@ struct Verifier {
         connection = queries.connection
         let state = try ReplicaState.loadOrFail(connection)
         self.state = state
+        reach = max(state.cursor.position, try Stage.partialReach(connection))
     }
 
     private typealias Body = () throws(SQLiteError) -> [String]
@@ -55,6 +58,7 @@ struct Verifier {
         check("readIsSeen", "what is read is seen", readIsSeen)
         check("bodies", "the columns of an item are those of its body", bodies)
         check("counts", "the counts are those of a recount", counts)
+        check("tally", "the tally is that of the rows", tally)
         check("overlay", "the overlay is what the outbox makes of the base", overlay)
         check("outbox", "numbers of the outbox are dense, in order, and below the next one", outbox)
         check("journal", "no act is both waiting and settled", journal)
@@ -92,7 +96,8 @@ struct Verifier {
         let at = state.cursor.position
         return try rows(
             "item % is above the cursor or of no possible version",
-            "SELECT position FROM item WHERE position > \(at) OR version > \(at) OR version < position OR position < 1")
+            "SELECT position FROM item WHERE position > \(reach) OR version > \(reach) OR version < position OR position < 1"
+        )
             + rows(
                 "an entry was set aside at %, above the cursor",
                 "SELECT position FROM raw WHERE position > \(stageEnd())")
@@ -131,7 +136,7 @@ struct Verifier {
                 "the register of '\(name)' of item % stands before its act, or above the cursor",
                 """
                 SELECT i.position FROM item i JOIN register r ON r.position = i.position AND r.field = \(field)
-                WHERE r.since > i.\(name)_rank OR r.since < 1 OR i.\(name)_rank > \(state.cursor.position)
+                WHERE r.since > i.\(name)_rank OR r.since < 1 OR i.\(name)_rank > \(reach)
                 """)
         }
         found += try rows(
@@ -155,7 +160,7 @@ struct Verifier {
             """)
             + rows(
                 "a mark up to % covers nothing, or what came after it, or is above the cursor",
-                "SELECT up_to FROM mark WHERE up_to < 1 OR up_to >= version OR version > \(state.cursor.position)")
+                "SELECT up_to FROM mark WHERE up_to < 1 OR up_to >= version OR version > \(reach)")
             + rows(
                 "a mark up to % is of an unknown kind",
                 "SELECT up_to FROM mark WHERE kind NOT IN ('read', 'seen', 'archive')")
@@ -265,8 +270,21 @@ struct Verifier {
     private func counts() throws(SQLiteError) -> [String] {
         let frame = try queries.frame()
         let queried = try queries.counts(frame)
-        let counted = try recount(overlaid: true, now: frame.now)
+        var counted = try recount(overlaid: true, now: frame.now)
+        counted.isPartial = frame.isPartial
         return queried == counted ? [] : ["the queries say \(Self.text(queried)), a recount \(Self.text(counted))"]
+    }
+
+    private func tally() throws(SQLiteError) -> [String] {
+        let rows = """
+            SELECT position >> 10 AS block, count(*) AS listed, sum(coalesce(o_read, read) = 0) AS unread,
+                sum(coalesce(o_seen, seen) = 0) AS unseen
+            FROM item WHERE silent = 0 AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0 GROUP BY 1
+            """
+        let kept = "SELECT block, listed, unread, unseen FROM tally WHERE listed <> 0 OR unread <> 0 OR unseen <> 0"
+        return try self.rows(
+            "block % is tallied otherwise than its rows",
+            "SELECT block FROM (\(rows) EXCEPT \(kept)) UNION SELECT block FROM (\(kept) EXCEPT \(rows))")
     }
 
     static func text(_ counts: Counts) -> String {

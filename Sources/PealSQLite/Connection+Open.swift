@@ -19,7 +19,7 @@ func openDatabase(_ path: String, _ options: Connection.Options) throws(SQLiteEr
         }
     }
     var handle: OpaquePointer?
-    let result = sqlite3_open_v2(path, &handle, flags, nil)
+    let result = sqlite3_open_v2(path, &handle, flags, options.vfs)
     guard result == SQLITE_OK, let opened = handle else {
         let error = SQLiteError.last(handle)
         sqlite3_close_v2(handle)

@@ -42,7 +42,18 @@ extension Connection {
     /// Undoes an open transaction; harmless where there is none.
     public func rollback() {
         // Where the undoing fails too, SQLite completes it when the file is next opened.
-        if isInTransaction { try? runControl("ROLLBACK") }
+        if isInTransaction { try? runControl(Self.rollbackSQL) }
+    }
+
+    private static let rollbackSQL: StaticString = "ROLLBACK"
+    private static let undoSQL: StaticString = "ROLLBACK TO s"
+    private static let releaseSQL: StaticString = "RELEASE s"
+
+    /// Prepares what undoes a transaction: where memory has run out it is too late, and the transaction would stay open.
+    func prepareUndoing() throws(SQLiteError) {
+        for sql in [Self.rollbackSQL, Self.undoSQL, Self.releaseSQL] {
+            try statement(sql) { (_) throws(SQLiteError) in }
+        }
     }
 
     /// Runs `body` in a savepoint of its own, undone where it throws. Savepoints nest. Blocking.
@@ -64,7 +75,7 @@ extension Connection {
             throw error
         }
         do throws(SQLiteError) {
-            try finish("RELEASE s")
+            try finish(Self.releaseSQL)
         } catch {
             undoSavepoint()
             throw failure(error)
@@ -82,8 +93,8 @@ extension Connection {
     private func undoSavepoint() {
         // A full disk or a broken file has ended the whole transaction already.
         guard isInTransaction else { return }
-        try? runControl("ROLLBACK TO s")
-        try? runControl("RELEASE s")
+        try? runControl(Self.undoSQL)
+        try? runControl(Self.releaseSQL)
     }
 
     private func finish(_ sql: StaticString) throws(SQLiteError) {

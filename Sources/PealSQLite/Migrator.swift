@@ -36,7 +36,9 @@ public struct Migrator: Sendable {
         let application = try connection.int("PRAGMA application_id")
         let version = Int32(truncatingIfNeeded: try connection.int("PRAGMA user_version"))
         let tables = try connection.int("SELECT count(*) FROM sqlite_schema")
-        guard application == Int64(applicationID) || (application == 0 && version == 0 && tables == 0) else {
+        // Text is read as the bytes that it is stored as; every file of ours is of UTF-8.
+        let isUTF8 = try connection.int("SELECT count(*) FROM pragma_encoding WHERE encoding = 'UTF-8'") == 1
+        guard isUTF8, application == Int64(applicationID) || (application == 0 && version == 0 && tables == 0) else {
             throw SQLiteError(.otherApplication, "\(connection.path) is a database of another application")
         }
         guard version <= Int32(steps.count) || allowsNewer && connection.isReadOnly else {

@@ -28,6 +28,8 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let interrupted = Code(rawValue: 9)
         /// Reading or writing the disk failed.
         public static let ioError = Code(rawValue: 10)
+        /// Memory ran out while the disk was read or written; refines `ioError`.
+        public static let ioNoMemory = Code(rawValue: 10 | 12 << 8)
         /// The file is damaged.
         public static let corrupt = Code(rawValue: 11)
         /// The file cannot be opened.

@@ -39,7 +39,12 @@ extension Statement {
 
     /// A text column, invalid UTF-8 repaired; empty for NULL.
     public func text(_ index: Int32) -> String {
-        guard let text = sqlite3_column_text(handle, checked(index)) else { return "" }
+        // SQLite ends a text that it gives out with a zero, in a copy: without memory there would be none, as for NULL. The bytes
+        // themselves it lends as they are.
+        if sqlite3_column_type(handle, checked(index)) == SQLITE_TEXT {
+            return withBytes(index) { String(decoding: $0, as: UTF8.self) }
+        }
+        guard let text = sqlite3_column_text(handle, index) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, index))
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }

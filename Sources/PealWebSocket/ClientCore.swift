@@ -210,12 +210,3 @@ final class ClientCore: EventOwner, @unchecked Sendable {
         return service.scratch.write(to: connection)
     }
 }
-
-/// Lends the C forms of strings, NULL for nil.
-private func withCStrings<R>(_ texts: [String?], _ body: ([UnsafePointer<CChar>?]) -> R) -> R {
-    func lend(_ rest: ArraySlice<String?>, _ lent: [UnsafePointer<CChar>?]) -> R {
-        guard let text = rest.first else { return body(lent) }
-        return withOptionalCString(text) { lend(rest.dropFirst(), lent + [$0]) }
-    }
-    return lend(texts[...], [])
-}

@@ -33,3 +33,12 @@ func withOptionalCString<R>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> 
     guard let text else { return body(nil) }
     return text.withCString { body($0) }
 }
+
+/// Lends the C forms of strings, NULL for nil.
+func withCStrings<R>(_ texts: [String?], _ body: ([UnsafePointer<CChar>?]) -> R) -> R {
+    func lend(_ rest: ArraySlice<String?>, _ lent: [UnsafePointer<CChar>?]) -> R {
+        guard let text = rest.first else { return body(lent) }
+        return withOptionalCString(text) { lend(rest.dropFirst(), lent + [$0]) }
+    }
+    return lend(texts[...], [])
+}

@@ -36,6 +36,19 @@ struct WebSocketTarget: Sendable, Equatable {
         }
     }
 
+    /// The parts of an HTTP URL.
+    ///
+    /// - Throws: ``WebSocketError``: `url`.
+    init(http url: String) throws(WebSocketError) {
+        guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+            throw WebSocketError(.url, "an HTTP URL begins with http:// or https://")
+        }
+        try self.init("ws" + url.dropFirst(4))
+        if isSecure, host.contains(":") {
+            throw WebSocketError(.url, "a certificate cannot be checked against an IPv6 address: name the server")
+        }
+    }
+
     /// The parts of an HTTP proxy's `host:port`.
     ///
     /// - Throws: ``WebSocketError``: `url`.

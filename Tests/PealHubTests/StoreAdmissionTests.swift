@@ -247,6 +247,28 @@ import Testing
         #expect(again.welcome.epoch != device.welcome.epoch)
     }
 
+    @Test func `a restored hub that gave a replica's id another inbox lets it fork, also where its own inbox is back`() throws {
+        let hub = try StoreFixture()
+        let before = try hub.crashed()
+        let device = try hub.joinDevice(replica: 1)
+        let at = try cursor(hub, device, at: 0)
+        // After the restore a copy from before the first contact comes first, then one that forked and still has the inbox.
+        _ = try before.joinDevice(replica: 1)
+        let two = ReplicaID(high: 0, low: 2)
+        let forked = try before.admitted(
+            before.hello(
+                .device(id: device.welcome.inbox), replica: two, cursor: at,
+                proof: Proof(secret: device.welcome.secret, replica: one)))
+        #expect(forked.welcome.inbox == device.welcome.inbox)
+        func hello(_ secret: String?) -> Hello {
+            before.hello(
+                .device(id: device.welcome.inbox), replica: one, attempt: 2, nonce: device.welcome.nonce, cursor: at,
+                proof: Proof(secret: secret))
+        }
+        #expect(try before.admit(hello("guess")) == .refused(.otherInbox))
+        #expect(try before.admitted(hello(device.welcome.secret)).welcome.mode == .forked)
+    }
+
     @Test(arguments: StoreKind.all)
     func `the replicas of a deleted user and its devices are turned away for good`(_ kind: StoreKind) throws {
         let hub = try StoreFixture(kind)

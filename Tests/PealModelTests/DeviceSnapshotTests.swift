@@ -18,9 +18,9 @@ func `a snapshot is asked for page by page, and nothing is pushed before the swa
         ])
     #expect(device.outboxChanged() == [])
     let first = DeviceBench.page(at: 10, last: false)
-    #expect(device.received(.page(first), bytes: 900) == [.stage(first)])
-    #expect(
-        device.staged(to: 10, last: false, swapped: false) == [.schedule(.stall, 10_000), .requestPage])
+    let next = SnapshotRequest(id: first.id, after: first.after, at: first.at, chain: first.chain)
+    #expect(device.received(.page(first), bytes: 900) == [.send(.snapshot(next)), .stage(first)])
+    #expect(device.staged(to: 10, last: false, swapped: false) == [.schedule(.stall, 10_000)])
     let last = DeviceBench.page(at: 12, last: true)
     #expect(device.received(.page(last), bytes: 900) == [.stage(last)])
     #expect(device.staged(to: 10, last: true, swapped: false) == [.schedule(.stall, 10_000)])
@@ -73,6 +73,19 @@ func `a snapshot is asked for page by page, and nothing is pushed before the swa
 @Test func `a page that does not come is a stall`() {
     var device = loading()
     #expect(device.fired(.stall).last == .close(.stalled, "no progress"))
+}
+
+@Test func `while a snapshot loads a batch does not end the wait: a page or the log up to the newest page is due`() {
+    // All that the hub is known to have, and the newest page is younger.
+    var device = loading(head: 10)
+    _ = device.received(.page(DeviceBench.page(at: 12, last: true)), bytes: 9)
+    _ = device.staged(to: 10, last: true, swapped: false)
+    #expect(device.fold(DeviceBench.batch(10, 11)).first == .schedule(.stall, 10_000))
+    // A replica that has diverged asks for a page of a log that it has folded.
+    var diverged = DeviceBench.greeting()
+    _ = diverged.received(.welcome(DeviceBench.welcome(head: 10)), bytes: 300)
+    _ = diverged.welcomed(at: 10, outbox: false, repair: true)
+    #expect(diverged.fold(DeviceBench.batch(10, 11)).first == .schedule(.stall, 10_000))
 }
 
 @Test func `a hub that went back starts the replica below its old cursor`() {

@@ -19,6 +19,25 @@ private func hub(expires: Milliseconds?) -> HubSession {
     #expect(hub.tick(now: 145_000) == [])
 }
 
+@Test func `a token that lives for a minute is followed once in half of its life`() {
+    var hub = hub(expires: 60_000)
+    #expect(hub.tick(now: 0) == [.write])
+    _ = hub.nextOutput()
+    _ = hub.received(.token("t"), now: 1_000)
+    #expect(hub.renewed(expires: 61_000) == [.write])
+    _ = hub.nextOutput()
+    for now in stride(from: 5_000 as Milliseconds, to: 31_000, by: 5_000) { #expect(hub.tick(now: now) == []) }
+    #expect(hub.tick(now: 31_000) == [.write])
+    #expect(hub.nextOutput() == .frame(.renew(in: 30)))
+}
+
+@Test func `a session that owes a fresh token is cut for want of credit all the same`() {
+    var hub = hub(expires: 120_000)
+    _ = hub.headMoved(to: 10_000)
+    hub.sent(to: 10, bytes: 100, now: 0)
+    #expect(hub.tick(now: 60_000).last == .close(.noCredit, "no credit for 60 s"))
+}
+
 @Test func `a fresh token is checked, and moves the end`() {
     var hub = hub(expires: 200_000)
     _ = hub.tick(now: 190_000)

@@ -135,7 +135,7 @@ import Testing
                 author: random.chance(50) ? .api : .replica(ReplicaID(high: 4, low: 4)), uid: random.next())
         }
         for _ in 0..<30 { happen(&hub) }
-        let known = Position.random(in: 0...hub.head, using: &random)
+        let known = random.chance(35) ? 0 : Position.random(in: 0...hub.head, using: &random)
         try replica.connect(hub)
         if known > 0 { _ = try replica.apply(hub.batch(from: 0, to: known)) }
         for _ in 0..<10 { happen(&hub) }
@@ -302,5 +302,97 @@ import Testing
             }
         }
         #expect(try replica.nextPush()?.mutations[0].observed == 4)
+    }
+
+    // MARK: The first one
+
+    @Test func `the pages of a first snapshot are shown as they come, as partial until the swap`() throws {
+        let folder = Folder()
+        var hub = filled(15)
+        hub.other(.mark(.read, upTo: 9))
+        hub.other(.read(items: [hub.items[3]], on: false, passive: false))
+        let replica = try folder.open()
+        try replica.connect(hub, mode: .snapshot)
+        #expect(try !replica.counts().isPartial)
+        var changes: [Change] = []
+        replica.onCommit = { changes.append($0) }
+        let first = try replica.stage(hub.page(id: 17, limit: 7, first: true))
+        #expect(first.swap == nil)
+        #expect(changes.map(\.everything) == [true])
+        let page = try replica.page(DeliveredQuery(), limit: 10)
+        #expect(page.items.map(\.number) == [15, 14, 13, 12, 11, 10, 9])
+        #expect(page.items.map(\.read) == [false, false, false, false, false, false, true])
+        #expect(page.isPartial && page.next == nil)
+        #expect(page.view.position == 0, "acts are as of the complete base, which is none")
+        #expect(try replica.counts() == Counts(total: 7, unread: 6, unseen: 6, isPartial: true))
+        #expect(try replica.cursor().position == 0)
+        #expect(try replica.failedChecks() == [])
+
+        // The hub goes on meanwhile: what was staged is not of one moment.
+        hub.other(.archive(items: [hub.items[14]], on: true))
+        let last = try replica.stage(hub.page(id: 17, before: 9, limit: 20, first: false))
+        #expect(last.swap == nil)
+        #expect(try replica.counts().isPartial)
+        let applied = try replica.apply(hub.batch(from: 17))
+        #expect(applied.swap?.after == 15)
+        #expect(applied.divergence == nil)
+        #expect(try !replica.page(DeliveredQuery(), limit: 10).isPartial)
+        #expect(try Reference(state: hub.state, hub: hub, now: hub.synced).difference(to: replica) == nil)
+        #expect(try replica.sumDifference(to: hub) == nil)
+        #expect(try replica.failedChecks() == [])
+    }
+
+    @Test func `a partial base outlives the process, and goes where its snapshot starts over or is not wanted`() throws
+    {
+        let folder = Folder()
+        let hub = filled(15)
+        _ = try folder.open().connect(hub, mode: .snapshot)
+        for isResumed in [false, true] {
+            do {
+                let replica = try folder.open()
+                try replica.connect(hub, mode: .snapshot)
+                _ = try replica.stage(hub.page(id: 15, limit: 6, first: true))
+            }
+            let replica = try folder.open()
+            #expect(try replica.counts() == Counts(total: 6, unread: 6, unseen: 6, isPartial: true))
+            if isResumed {
+                try replica.connect(hub, mode: .resume)
+                #expect(try replica.counts() == Counts())
+                #expect(try replica.sum() == 0)
+                try replica.pull(hub)
+            } else {
+                try replica.connect(hub, mode: .snapshot)
+                _ = try replica.stage(hub.page(id: 15, limit: 2, first: true))
+                #expect(try replica.counts() == Counts(total: 2, unread: 2, unseen: 2, isPartial: true))
+            }
+            #expect(try replica.failedChecks() == [])
+        }
+        let replica = try folder.open()
+        #expect(try replica.sumDifference(to: hub) == nil)
+        #expect(try replica.counts() == Counts(total: 15, unread: 15, unseen: 15))
+    }
+
+    @Test func `an act on what is partly there shows at once, and one on what comes later when it comes`() throws {
+        let folder = Folder()
+        var hub = filled(15)
+        hub.other(.mark(.read, upTo: 15))
+        let replica = try folder.open()
+        try replica.connect(hub, mode: .snapshot)
+        _ = try replica.stage(hub.page(id: 16, limit: 6, first: true))
+        try replica.enqueue(.read(items: [hub.items[12]], on: false, passive: false))
+        try replica.enqueue(.archive(items: [hub.items[2]], on: true))
+        #expect(try replica.item(hub.items[12])?.read == false, "a choice of now stands over the mark")
+        #expect(try replica.nextPush() == nil)
+        _ = try replica.stage(hub.page(id: 16, before: 10, limit: 5, first: false))
+        #expect(try replica.item(hub.items[2]) == nil)
+        #expect(try replica.failedChecks() == [])
+        _ = try replica.stage(hub.page(id: 16, before: 5, limit: 20, first: false))
+        #expect(try replica.item(hub.items[2])?.archived == true)
+        #expect(try replica.item(hub.items[12])?.read == false)
+        #expect(try replica.counts() == Counts(total: 14, unread: 1, unseen: 0))
+        #expect(try replica.failedChecks() == [])
+        try replica.push(to: &hub)
+        try replica.pull(hub)
+        #expect(try Reference(state: hub.state, hub: hub, now: hub.synced).difference(to: replica) == nil)
     }
 }

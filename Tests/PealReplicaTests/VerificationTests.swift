@@ -51,7 +51,7 @@ private struct Bench {
         #expect(
             found.checks.map(\.name) == [
                 "integrity", "identity", "cursor", "sum", "registers", "marks", "readIsSeen", "bodies", "counts",
-                "overlay", "outbox", "journal", "stage",
+                "tally", "overlay", "outbox", "journal", "stage",
             ])
         #expect(found.checks.allSatisfy { $0.result == .passed })
         #expect(try ReplicaReader(path: bench.replica.path, clock: bench.clock.clock).verify() == found)
@@ -76,6 +76,8 @@ private struct Bench {
         ("bodies", "UPDATE item SET category = 'b' WHERE position = 1"),
         ("bodies", "UPDATE item SET body = '{' WHERE position = 1"),
         ("counts", "UPDATE item SET read = 1 WHERE position = 8"),
+        ("tally", "UPDATE tally SET unseen = unseen + 1"), ("tally", "UPDATE tally SET unread = unread - 1"),
+        ("tally", "DELETE FROM tally"), ("tally", "INSERT INTO tally VALUES (7, 1, 1, 1)"),
         ("overlay", "UPDATE item SET o_read = NULL, o_seen = NULL, overlaid = 0 WHERE position = 5"),
         ("overlay", "UPDATE item SET o_archived = 1, overlaid = 1 WHERE position = 8"),
         ("overlay", "UPDATE item SET o_read = 1 WHERE position = 8"),
@@ -91,9 +93,9 @@ private struct Bench {
         ("journal", "UPDATE journal SET outcome = '{}'"), ("journal", "UPDATE journal SET outcome = 'x'"),
         ("journal", "UPDATE journal SET n = 50"),
         ("stage", "INSERT INTO stage_log VALUES (4, x'00')"),
-        ("stage", "INSERT INTO stage VALUES (1, 12, 12, 12, 0, 5, 0, 0, 7, 14, 0, 0)"),
-        ("stage", "INSERT INTO stage VALUES (1, 12, 12, 12, 0, 5, 1, 0, 7, 12, 0, 0)"),
-        ("stage", "INSERT INTO stage VALUES (1, 12, 12, 11, 0, 5, 0, 0, 7, 12, 0, 0)"),
+        ("stage", "INSERT INTO stage VALUES (1, 12, 12, 12, 0, 5, 0, 0, 7, 14, 0, 0, 0)"),
+        ("stage", "INSERT INTO stage VALUES (1, 12, 12, 12, 0, 5, 1, 0, 7, 12, 0, 0, 0)"),
+        ("stage", "INSERT INTO stage VALUES (1, 12, 12, 11, 0, 5, 0, 0, 7, 12, 0, 0, 0)"),
     ])
     func `what breaks an invariant fails its check, with evidence`(_ name: String, _ sql: String) throws {
         let bench = try Bench()

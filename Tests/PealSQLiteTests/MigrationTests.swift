@@ -38,6 +38,13 @@ import Testing
         #expect(try connection.userVersion() == 2)
     }
 
+    @Test func `a file whose texts are not UTF-8 is refused`() throws {
+        let connection = try Connection(path: scratch.path("a"))
+        try connection.execute("PRAGMA encoding = 'UTF-16le'; PRAGMA application_id = 77; CREATE TABLE t (a TEXT)")
+        let error = failure { () throws(SQLiteError) in _ = try Self.old.check(connection) }
+        #expect(error?.code == .otherApplication)
+    }
+
     @Test func `a newer file is refused, and stays; only a reader that says so may look`() throws {
         let connection = try Connection(path: scratch.path("a"))
         try Self.new.migrate(connection)

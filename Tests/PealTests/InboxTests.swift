@@ -11,13 +11,16 @@ final class Bench: Sendable {
     let hub: HubServer
     let directory: String
 
-    init(requiresHMAC: Bool = false, log: (@Sendable (String) -> Void)? = nil) throws {
+    init(
+        requiresHMAC: Bool = false, publicWebSocketURL: String? = nil, log: (@Sendable (String) -> Void)? = nil
+    ) throws {
         directory = NSTemporaryDirectory() + "/peal-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
         configuration.httpPort = 0
         configuration.webSocketPort = 0
         configuration.requiresHMAC = requiresHMAC
+        configuration.publicWebSocketURL = publicWebSocketURL
         if let log { configuration.log = log }
         hub = try HubServer(configuration)
     }

@@ -172,7 +172,7 @@ extension MemoryHubStore {
         if let known, replica(known).inbox != found {
             let isRight = ReplicaSecret.matches(
                 hello.proof.secret, seed: seed(of: project), inbox: publicID.description, replica: hello.replica)
-            guard found == nil, isRight else { return .refused(.otherInbox) }
+            guard isRight else { return .refused(.otherInbox) }
             return .inbox(replica(known).inbox, known: known, mustFork: true)
         }
         let isUnproven = known.map { replica($0).nonceCurrent.isEmpty } ?? false

@@ -5,7 +5,9 @@ extension Ghost {
     /// Whether a person had seen an entry of this timeline.
     private func hadSeen(_ person: Person, _ position: Position, _ key: Int64) -> Bool? {
         if person.device == nil { return true }
-        if person.seen == 0 || chain(key, at: person.seen) == person.chain { return position <= person.seen }
+        if person.seen == 0 || chain(key, at: person.seen) == person.chain {
+            return position <= person.seen ? (person.isLowered ? nil : true) : false
+        }
         // A view of a lost timeline: the replica may keep less of it than the two have in common, never more.
         return position <= common(person, key) ? nil : false
     }

@@ -16,6 +16,8 @@ final class Ghost {
         var device: Int?
         var author: Author
         var isUndone = false
+        /// It was offered again to a hub that went back, as of what its replica could tell that both have in common.
+        var isLowered = false
         /// Its only copy may be gone: the disk was rolled back.
         var mayBeLost = false
     }
@@ -79,6 +81,13 @@ final class Ghost {
             author: .api,
             mayBeLost: true)
         order.append(uid)
+    }
+
+    /// The replica has found that the hub went back: it tells by its items what both have in common, and keeps less of what was seen
+    /// than there is, where the log above the newest item is the same.
+    func lowered(_ device: SimDevice) {
+        let acts = ((try? device.store.waiting()) ?? []) + ((try? device.store.settled()) ?? [])
+        for uid in acts { persons[uid]?.isLowered = true }
     }
 
     func undone(_ uid: UInt64) { persons[uid]?.isUndone = true }
@@ -164,7 +173,13 @@ final class Ghost {
         }
         world.note("inbox \(key) \(entry.position): \(brief(decoded))")
         let line = Line(entry: decoded, chain: entry.chain, time: world.now)
-        if case .act(let act) = decoded.kind { judge(act, key, at: entry.position) }
+        if case .act(let act) = decoded.kind {
+            judge(act, key, at: entry.position)
+            // A token that is over is no reason to deny an act: the hub asks for a fresh one.
+            if act.outcome.code == .denied {
+                if case .preference? = persons[act.uid]?.operation {} else { world.fail("an act was denied: \(act)") }
+            }
+        }
         take(line, key)
         // In memory it is the model's own sum.
         if world.schedule.shape.isSQLite, entry.sum != inboxes[key]?.states.last?.sum {
@@ -297,7 +312,7 @@ final class Ghost {
     func check(_ device: SimDevice) {
         let cursor = device.store.cursor
         guard let key = inboxOfDevice[device.id], let inbox = inboxes[key], cursor.position > 0,
-            chain(key, at: cursor.position) == cursor.chain
+            chain(key, at: cursor.position) == cursor.chain, !device.store.isDamaged || world.isDamageOver
         else { return }
         do throws(ReplicaError) {
             if let difference = try device.store.difference(from: inbox.states[Int(cursor.position)]) {

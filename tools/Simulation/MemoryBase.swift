@@ -21,6 +21,8 @@ struct MemoryBase: Equatable {
     var interests: Set<String>?
     /// The position whose entries of interests are in.
     var interestsVersion: Position = 0
+    /// The additive sum of the rows, as folding keeps it.
+    var sum: UInt64 = 0
 
     init(device: Bool) {
         isDevice = device
@@ -33,6 +35,7 @@ struct MemoryBase: Equatable {
             guard items[id] == nil else { return }
             items[id] = Row(
                 state: ItemState(position: position), version: position, publish: publish, time: entry.time, body: body)
+            sum &+= InboxSum.item(id, at: position)
         case .removed(let ids, _): remove(ids)
         case .act(let act): fold(act, at: position, time: entry.time)
         case .catalogue(let new): if new.version > catalogue?.version ?? 0 { catalogue = new }
@@ -43,15 +46,21 @@ struct MemoryBase: Equatable {
     private mutating func change(_ ids: [ItemID], at position: Position, _ body: (inout ItemState, ItemID) -> Void) {
         for id in ids {
             guard var row = items[id], row.version < position else { continue }
+            let before = row.state
             body(&row.state, id)
             items[id] = row
+            sum &+= InboxSum.of(id, row.state) &- InboxSum.of(id, before)
+            if planted(.sumNotFolded), before.seen != row.state.seen {
+                sum &-= InboxSum.seen(at: before.position)
+            }
         }
     }
 
     private mutating func remove(_ ids: [ItemID]) {
         for id in ids {
-            items[id] = nil
-            facts[id] = nil
+            guard let row = items.removeValue(forKey: id) else { continue }
+            sum &-= InboxSum.of(id, row.state)
+            for fact in facts.removeValue(forKey: id) ?? [] { sum &-= InboxSum.fact(fact, at: row.state.position) }
         }
     }
 
@@ -74,25 +83,52 @@ struct MemoryBase: Equatable {
         case .archive(let ids, let on): change(ids, at: position) { state, _ in state.archived = register(on) }
         case .delete(let ids): remove(ids)
         case .mark(let kind, let upTo, let except):
+            let before = InboxSum.of(marks)
             marks.add(kind, Mark(upTo: upTo, version: position, author: act.author))
+            sum &+= InboxSum.of(marks) &- before
             change(except, at: position) { state, _ in
                 if kind == .read { state.read?.rank = position }
                 if kind == .archive { state.archived?.rank = position }
             }
         case .interest(let name, let on):
             guard interests != nil, position > interestsVersion else { return }
-            if on { interests?.insert(name) } else { interests?.remove(name) }
+            if on {
+                if interests?.insert(name).inserted ?? false { sum &+= InboxSum.interest(name) }
+            } else if interests?.remove(name) != nil {
+                sum &-= InboxSum.interest(name)
+            }
         case .interests(let names):
             guard position > interestsVersion else { return }
-            interests = Set(names)
+            replaceInterests(Set(names))
         case .preference(let key, let enabled):
+            if let before = cells[key] { sum &-= InboxSum.preference(key, before) }
             if cells[key]?.fold(register(enabled)) == nil { cells[key] = PreferenceCell(register(enabled)) }
+            if let after = cells[key] { sum &+= InboxSum.preference(key, after) }
         case .fact(let id, let event, let data):
-            guard items[id] != nil, !hasFact(event, of: id) else { break }
-            facts[id, default: []].append(Fact(event: event, time: time, data: data))
+            guard let row = items[id], !hasFact(event, of: id) else { break }
+            let fact = Fact(event: event, time: time, data: data)
+            facts[id, default: []].append(fact)
+            sum &+= InboxSum.fact(fact, at: row.state.position)
         case .token, .user: break
-        case .end: interests = []
+        case .end: replaceInterests([])
         }
+    }
+
+    private mutating func replaceInterests(_ names: Set<String>) {
+        sum &+= InboxSum.of(names) &- InboxSum.of(interests ?? [])
+        interests = names
+    }
+
+    /// The sum of the rows, computed anew.
+    var computedSum: UInt64 {
+        var sum = InboxSum.of(marks) &+ InboxSum.of(interests ?? [])
+        for (id, row) in items { sum &+= InboxSum.of(id, row.state) }
+        for (key, cell) in cells { sum &+= InboxSum.preference(key, cell) }
+        for (id, all) in facts {
+            guard let row = items[id] else { continue }
+            for fact in all { sum &+= InboxSum.fact(fact, at: row.state.position) }
+        }
+        return sum
     }
 
     func hasFact(_ event: String, of item: ItemID) -> Bool { facts[item]?.contains { $0.event == event } ?? false }

@@ -57,6 +57,9 @@ extension MemoryReplica {
             let logged = (other.facts[id] ?? []).map { "\($0.event) \($0.time)" }.sorted()
             if mine != logged { return "facts of \(id) are \(mine), the log says \(logged)" }
         }
+        if state.damageCount == 0, state.base.sum != other.sum {
+            return "the sum is \(state.base.sum), the log's is \(other.sum)"
+        }
         return nil
     }
 }

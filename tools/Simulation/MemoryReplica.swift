@@ -28,6 +28,15 @@ final class MemoryReplica: SimulatedReplica {
         var journal: [OutboxAct] = []
         var nextSeq: Int64 = 1
         var stage: MemoryStage?
+        var divergence = DivergenceState(computed: 0)
+        /// Entries that were set aside.
+        var asideCount = 0
+        /// What the simulator did to this file behind the replica's back, for as long as no snapshot has repaired it.
+        var damage: Damage?
+        /// How often it did so, how often a divergence was reported, and how often a snapshot repaired one.
+        var damageCount = 0
+        var reportCount = 0
+        var repairCount = 0
     }
 
     /// A row of the outbox or the journal.
@@ -84,10 +93,11 @@ final class MemoryReplica: SimulatedReplica {
         self.options = options
         var isDevice = false
         if case .device = identity { isDevice = true }
-        file = File(
-            State(
-                identity: identity, project: project,
-                replica: ReplicaID(high: options.random(), low: options.random()), base: MemoryBase(device: isDevice)))
+        var state = State(
+            identity: identity, project: project,
+            replica: ReplicaID(high: options.random(), low: options.random()), base: MemoryBase(device: isDevice))
+        state.divergence.computed = options.clock.wall()
+        file = File(state)
     }
 
     /// A process opens the file: another one, or the same again.
@@ -145,7 +155,8 @@ final class MemoryReplica: SimulatedReplica {
         session.offersAll = isForeign(welcome) || welcome.lastN >= state.nextN
         session.settled = welcome.settled.map { ($0, welcome.head) }
         if welcome.mode == .resume {
-            state.stage = nil
+            // A repair that was interrupted goes on.
+            if !state.divergence.repair { state.stage = nil }
             if state.cursor.epoch == nil { state.cursor.epoch = welcome.epoch }
         }
         resetRows(retryAt: nil)
@@ -153,8 +164,11 @@ final class MemoryReplica: SimulatedReplica {
             state.outbox.removeAll { ($0.n ?? .max) <= welcome.lastN }
         }
         settleWaiting()
+        let isResumed = welcome.mode == .resume
+        let divergence = isResumed ? compare(nil) : nil
         return WelcomeCheck(
-            fork: nil, position: state.stage?.logPosition ?? state.cursor.position, outbox: hasUnsent)
+            fork: nil, position: state.stage?.logPosition ?? state.cursor.position, outbox: hasUnsent,
+            repair: isResumed && state.divergence.repair, divergence: divergence)
     }
 
     private func isForeign(_ welcome: Welcome) -> Bool {
@@ -172,6 +186,7 @@ final class MemoryReplica: SimulatedReplica {
 
     func sessionEnded(code: CloseCode?, reason: String) throws(ReplicaError) {
         session = SessionMemory()
+        if planted(.tokenEndForgetsOutbox), code == .newToken { state.outbox.removeAll { $0.state == .sent } }
         resetRows(retryAt: nil)
     }
 
@@ -201,7 +216,7 @@ final class MemoryReplica: SimulatedReplica {
     }
 
     /// Moves settled acts back to the outbox, in their old order.
-    private func offerJournal(above n: Int64?, quiet: Bool) {
+    func offerJournal(above n: Int64?, quiet: Bool) {
         let offered = state.journal.filter { act in
             act.outcome?.code != .void && (n.map { (act.n ?? 0) > $0 } ?? true)
         }
@@ -235,26 +250,27 @@ final class MemoryReplica: SimulatedReplica {
         fold(new, first: batch.to - Position(new.count) + 1, &found)
         state.cursor = Cursor(epoch: session.epoch ?? state.cursor.epoch, position: batch.to, chain: batch.chain)
         var applied = result(finish(found) ? .foreign : .folded)
+        if let sum = batch.sum { applied.divergence = compare(sum) }
         applied.entries = new.count
         applied.quarantined = found.quarantined
         return applied
     }
 
-    private func result(_ verdict: Applied.Verdict) -> Applied {
+    func result(_ verdict: Applied.Verdict) -> Applied {
         Applied(
             verdict: verdict, position: state.cursor.position, entries: 0, settledThrough: state.settledN, swap: nil,
             quarantined: [])
     }
 
     /// What folding found of this replica's own acts.
-    private struct Found {
+    struct Found {
         var settled: [Settled] = []
         var highestOwn: Int64 = 0
         var quarantined: [Position] = []
         var time: Milliseconds = 0
     }
 
-    private func fold(_ entries: ArraySlice<RawJSON>, first: Position, _ found: inout Found) {
+    func fold(_ entries: ArraySlice<RawJSON>, first: Position, _ found: inout Found) {
         var position = first
         for bytes in entries {
             defer { position += 1 }
@@ -263,6 +279,7 @@ final class MemoryReplica: SimulatedReplica {
                 entry = try Entry(bytes)
             } catch {
                 found.quarantined.append(position)
+                state.asideCount += 1
                 continue
             }
             found.time = entry.time
@@ -274,7 +291,7 @@ final class MemoryReplica: SimulatedReplica {
     }
 
     /// - Returns: whether an entry shows that another copy of this replica acts.
-    private func finish(_ found: Found) -> Bool {
+    func finish(_ found: Found) -> Bool {
         if found.time > 0 { state.time = found.time }
         state.synced = max(state.synced, state.time)
         var foreign = found.highestOwn >= state.nextN
@@ -286,7 +303,7 @@ final class MemoryReplica: SimulatedReplica {
         return foreign && !planted(.noForkCheck)
     }
 
-    private func applyToStage(_ batch: Batch) -> Applied {
+    func applyToStage(_ batch: Batch) -> Applied {
         guard var stage = state.stage else { return result(.ignored) }
         var applied = result(.ignored)
         applied.position = stage.logPosition
@@ -306,97 +323,11 @@ final class MemoryReplica: SimulatedReplica {
         guard stage.isReady else { return applied }
         let swap = swapIn(stage)
         applied.swap = swap.report
+        if let sum = batch.sum { applied.divergence = compare(sum) }
         applied.verdict = swap.foreign ? .foreign : .folded
         applied.position = state.cursor.position
         applied.settledThrough = state.settledN
         return applied
-    }
-
-    // MARK: Snapshots
-
-    func snapshotRequest() throws(ReplicaError) -> SnapshotRequest {
-        guard let stage = state.stage else { return SnapshotRequest() }
-        return SnapshotRequest(id: stage.id, after: stage.after, at: stage.newestAt, chain: stage.newestChain)
-    }
-
-    func stage(_ page: Page) throws(ReplicaError) -> Staged {
-        var stage: MemoryStage
-        if let current = state.stage, current.id == page.id, page.rest == nil {
-            stage = current
-        } else {
-            stage = MemoryStage(page, epoch: session.epoch ?? state.cursor.epoch ?? 0, device: state.base.isDevice)
-        }
-        stage.add(page)
-        state.stage = stage
-        if planted(.partialShownAsWhole), !page.last { state.base = stage.base }
-        guard stage.isReady else {
-            return Staged(
-                position: stage.logPosition, rows: Int64(stage.base.items.count), last: page.last,
-                settledThrough: state.settledN, swap: nil)
-        }
-        let swap = swapIn(stage)
-        return Staged(
-            position: state.cursor.position, rows: Int64(state.base.items.count), last: page.last,
-            settledThrough: state.settledN, swap: swap.report)
-    }
-
-    private func swapIn(_ stage: MemoryStage) -> (report: SwapReport, foreign: Bool) {
-        var report = SwapReport(
-            before: Int64(state.base.items.count), after: 0, ahead: state.ahead, common: nil, unexplained: [],
-            unexplainedCount: 0)
-        if state.ahead { report.common = goBack(stage) }
-        state.base = stage.base
-        var found = Found()
-        fold(stage.log[...], first: stage.firstAt + 1, &found)
-        state.cursor = Cursor(epoch: stage.epoch, position: stage.logPosition, chain: stage.logChain)
-        state.time = max(state.base.newestTime, found.time)
-        found.time = 0
-        state.ahead = false
-        session.awaitsSnapshot = false
-        state.stage = nil
-        let foreign = finish(found)
-        report.after = Int64(state.base.items.count)
-        return (report, foreign)
-    }
-
-    /// Offers again what the hub lost, as of what both still have in common.
-    private func goBack(_ stage: MemoryStage) -> Position {
-        let common = state.base.common(with: stage.base)
-        let time = state.base.time(at: common)
-        let lastN = session.offersAll ? 0 : state.aheadLastN
-        if !session.reoffers {
-            state.journal.removeAll { ($0.n ?? 0) > lastN && $0.outcome?.code != .void }
-        } else if !planted(.journalPruned) {
-            offerJournal(above: lastN, quiet: false)
-        }
-        for index in state.outbox.indices {
-            if let n = state.outbox[index].n, n > lastN {
-                if state.outbox[index].void != nil, state.outbox[index].state != .dead {
-                    state.outbox[index].state = .dead
-                    state.outbox[index].outcome = Outcome(.void)
-                }
-                state.outbox[index].n = nil
-                if state.outbox[index].state == .sent { state.outbox[index].state = .queued }
-            }
-            if !planted(.lostTimelineKept) { Self.lower(&state.outbox[index], to: common, time: time) }
-        }
-        for index in state.journal.indices {
-            if let n = state.journal[index].n, n > lastN { state.journal[index].n = nil }
-            Self.lower(&state.journal[index], to: common, time: time)
-        }
-        state.nextN = state.aheadLastN + 1
-        state.settledN = min(state.settledN, state.aheadLastN)
-        return common
-    }
-
-    private static func lower(_ act: inout OutboxAct, to common: Position, time: Milliseconds) {
-        if act.observed > common {
-            act.observed = common
-            act.observedTime = min(act.observedTime, time)
-        }
-        if case .mark(let kind, let upTo) = act.operation, upTo > common {
-            act.operation = .mark(kind, upTo: common)
-        }
     }
 
     // MARK: Views

@@ -9,6 +9,7 @@ struct Step: Equatable, Sendable {
         case cut, notice, replay, crashDevice, crashHub, failCommit
         case backupHub, restoreHub, backupDevice, restoreDevice, cloneDevice
         case cross, trim, poison, reboot, jumpClock, longPause, remove, otherProcess, busyHub
+        case token, provider, stall, damage
     }
 
     var kind: Kind
@@ -41,6 +42,12 @@ struct Schedule: Sendable {
         var restoresDevices = false
         /// Frames go through their bytes, as on a socket.
         var encodes = false
+        /// How long a user's token lives; nil where users prove nothing.
+        var tokenLife: Milliseconds?
+        /// Replicas' files are damaged.
+        var damages = false
+        /// When the faults stop, ends of dead connections still have to find out by themselves.
+        var waitsForTimeouts = false
         /// The real SQLite stores.
         var isSQLite = false
 
@@ -66,6 +73,9 @@ struct Schedule: Sendable {
         shape.restoresHub = random.once(in: 3)
         shape.restoresDevices = random.once(in: 3)
         shape.encodes = random.once(in: 8)
+        if random.once(in: 3) { shape.tokenLife = [60_000, 90_000, 600_000][random.below(3)] }
+        shape.damages = random.once(in: 4) && shape.trueClocks
+        shape.waitsForTimeouts = random.once(in: 4)
         shape.isSQLite = sqliteShare > 0 && random.once(in: sqliteShare)
         let weights = Self.weights(shape, &random)
         let total = weights.reduce(0) { $0 + $1.1 }
@@ -117,6 +127,10 @@ struct Schedule: Sendable {
                 case .longPause: 1
                 case .busyHub: 2
                 case .otherProcess: 4
+                case .token: shape.tokenLife == nil ? 0 : 24
+                case .provider: shape.tokenLife == nil ? 0 : 6
+                case .stall: 8
+                case .damage: shape.damages && !shape.isSQLite ? 14 : 0
                 }
             guard base > 0 else { continue }
             // Faults are left out of a quarter of the runs each, and come often in another.

@@ -25,10 +25,16 @@ protocol SimulatedReplica: ReplicaStore {
     func copied() throws(ReplicaError) -> any SimulatedReplica
     /// Base against a fold of the log through the cursor; nil where they agree.
     func difference(from state: InboxState) throws(ReplicaError) -> String?
+    /// Damages what is durable, behind the replica's back; false where it cannot.
+    func damage(_ bits: UInt32) -> Bool
+    /// The damage has not been repaired.
+    var isDamaged: Bool { get }
+    /// No more divergences were reported and repaired than damage was done.
+    var explainsDivergence: Bool { get }
 }
 
 /// What a person sees at one moment.
-struct Sight {
+struct Sight: Equatable {
     var view: ViewPosition
     /// Ids, oldest first.
     var items: [ItemID]
@@ -60,6 +66,15 @@ final class SimDevice {
     var mayFork = false
     var forks = 0
     var resets = 0
+    /// Where its app gets user tokens, and the answers that are under way.
+    var tokens = TokenSource.good
+    var fetches: [TokenFetch] = []
+    /// It was given another user's token: the hub may refuse it for good.
+    var hasForeignToken = false
+    /// The session ended until a person does something.
+    var isStopped = false
+    /// The process does not run: its frames wait, its timers too.
+    var isSuspended = false
 
     init(id: Int, identity: InboxIdentity, world: World, store: any SimulatedReplica, clock: DeviceClock) {
         self.id = id
@@ -88,6 +103,10 @@ final class SimDevice {
         _ store: some SimulatedReplica, _ input: (inout DeviceSession) -> [DeviceSession.Action]
     ) -> (effects: [SessionDriver.Effect], failure: ReplicaError?) { driver.drive(store, input) }
 
+    private func stage(
+        _ store: some SimulatedReplica, _ page: Page
+    ) -> (effects: [SessionDriver.Effect], failure: ReplicaError?) { driver.stage(store, page) }
+
     private func closed(
         _ store: some SimulatedReplica, _ code: CloseCode, _ reason: String
     ) -> (effects: [SessionDriver.Effect], failure: ReplicaError?) {
@@ -112,37 +131,51 @@ final class SimDevice {
 
     private func perform(_ effect: SessionDriver.Effect) {
         switch effect {
+        case .stage(let page):
+            let before = store.cursor
+            let replica = store.replicaID
+            perform(stage(store, page), before, replica)
         case .connect:
-            let link = world.open(self)
-            self.link = link
-            if link == nil {
-                socketClosed(CloseCode(rawValue: 1006), "nobody listens")
-            } else {
-                drive { $0.opened() }
-            }
+            if needsFirstToken { fetchToken(connects: true) } else { openSocket() }
         case .send(let frame):
             guard let link, link.isDeviceOpen else { return }
             link.sent.append(frame)
-            if !link.isCut { link.up.append(frame) }
+            link.note(frame, at: world.now)
+            if !link.isCut, !link.swallowsUp { link.up.append(frame) }
         case .close(let code, let reason):
             guard let link else { return }
             link.isDeviceOpen = false
             self.link = nil
             socketClosed(code, reason)
-        case .fetchToken: drive { $0.freshToken("fresh") }
+        case .fetchToken: fetchToken()
         case .schedule(let timer, let delay): timers[timer] = world.now + delay
         case .cancel(let timer): timers[timer] = nil
         case .wake(let delay): wake = world.now + delay
-        case .status(.stopped(let code, let reason)):
-            world.fail("device \(id) stopped: \(code.rawValue) \(reason)")
-        case .status, .report: break
-        case .swapped: resets += 1
-        case .diverged(let divergence): world.fail("device \(id): \(divergence)")
+        case .status(.stopped(let code, let reason)): stopped(code, reason)
+        case .status, .report, .forked: break
+        case .swapped:
+            resets += 1
+            if !world.schedule.shape.isSQLite, !store.explainsDivergence {
+                world.fail("device \(id): a repair that nothing asks for")
+            }
+        case .diverged(let divergence):
+            world.note("device \(id): \(divergence)")
+            if !store.explainsDivergence { world.fail("device \(id): \(divergence)") }
         case .quarantined(let positions): world.fail("device \(id): entries cannot be read: \(positions)")
         }
     }
 
-    private func socketClosed(_ code: CloseCode, _ reason: String) {
+    func openSocket() {
+        let link = world.open(self)
+        self.link = link
+        if link == nil {
+            socketClosed(CloseCode(rawValue: 1006), "nobody listens")
+        } else {
+            drive { $0.opened() }
+        }
+    }
+
+    func socketClosed(_ code: CloseCode, _ reason: String) {
         let before = store.cursor
         let replica = store.replicaID
         perform(closed(store, code, reason), before, replica)
@@ -160,14 +193,18 @@ final class SimDevice {
     /// An act leaves the outbox when its effect is in the base, not before: else what a person did vanishes for a while.
     private func checkSettled(_ before: [UInt64]) {
         guard !before.isEmpty else { return }
-        let after = Set(waiting)
+        let now = waiting
+        guard now != before else { return }
+        let after = Set(now)
         for uid in before where !after.contains(uid) { world.ghost.checkSettled(uid, self) }
     }
 
     private func receiveNext() -> Bool {
-        guard let link, link.isDeviceOpen else { return false }
+        guard let link, link.isDeviceOpen, !isSuspended, link.nextDown <= world.now else { return false }
         if !link.down.isEmpty {
+            if link.isTrickling { link.nextDown = world.now + Link.trickle }
             let frame = link.down.removeFirst()
+            link.heard(frame, at: world.now)
             guard world.schedule.shape.encodes else {
                 drive { $0.received(frame, bytes: 100) }
                 if case .page = frame { world.ghost.check(self) }
@@ -181,7 +218,7 @@ final class SimDevice {
             }
             return true
         }
-        guard let closing = link.closing else { return false }
+        guard let closing = link.closing, !link.isCut, !link.swallowsDown else { return false }
         link.isDeviceOpen = false
         self.link = nil
         socketClosed(closing.code, closing.reason)
@@ -205,7 +242,10 @@ final class SimDevice {
     /// Says bye, and keeps its acts.
     func goOffline() {
         guard isOnline else { return }
+        resume()
         isOnline = false
+        isStopped = false
+        fetches.removeAll(where: \.connects)
         drive { $0.stop() }
         link?.isDeviceOpen = false
         link = nil
@@ -213,8 +253,29 @@ final class SimDevice {
         wake = nil
     }
 
+    /// The system stops the process; its sockets stay open, and nobody answers at them.
+    func suspend() {
+        guard !isSuspended else { return }
+        world.note("device \(id) is suspended")
+        isSuspended = true
+        if let link, link.isDeviceOpen { link.silent = link.silent ?? world.now }
+    }
+
+    /// It runs again: what was due meanwhile is due now.
+    func resume() {
+        guard isSuspended else { return }
+        world.note("device \(id) runs again")
+        isSuspended = false
+        if let link, !link.isCut, !link.swallowsUp, !link.swallowsDown { link.silent = nil }
+        fire()
+        drive { $0.networkChanged() }
+    }
+
     func fire() {
-        for timer in DeviceSession.Timer.allCases {
+        guard !isSuspended else { return }
+        answerFetches()
+        let isAnyDue = timers.values.contains { $0 <= world.now }
+        for timer in DeviceSession.Timer.allCases where isAnyDue {
             guard let due = timers[timer], due <= world.now else { continue }
             timers[timer] = nil
             drive { $0.fired(timer) }
@@ -223,6 +284,7 @@ final class SimDevice {
             wake = nil
             drive { $0.outboxChanged() }
         }
+        checkPatience()
     }
 
     // MARK: The process
@@ -234,6 +296,10 @@ final class SimDevice {
         timers = [:]
         wake = nil
         sight = nil
+        fetches = []
+        isSuspended = false
+        isStopped = false
+        hasForeignToken = false
         do throws(ReplicaError) {
             if let file { store = file } else { store = try store.reopened() }
         } catch {

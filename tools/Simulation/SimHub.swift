@@ -18,6 +18,8 @@ final class SimHub {
     /// The newest session of each replica, in the order of the commits.
     private var newest: [Int64: UInt64] = [:]
     private var acknowledged: [Int64: Position] = [:]
+    /// When it last looked at the clock.
+    private var ticked: Milliseconds = 0
     /// The next pushes are answered busy.
     var isBusy = false
     /// Tokens that were shown before it are over.
@@ -40,8 +42,13 @@ final class SimHub {
 
     /// The next frame of a link arrives.
     func receive(_ link: Link) {
-        guard link.isHubOpen, !link.up.isEmpty else { return }
+        guard link.isHubOpen, !link.up.isEmpty, link.nextUp <= world.now else { return }
+        if link.isTrickling { link.nextUp = world.now + Link.trickle }
         let frame = link.up.removeFirst()
+        if case .got(let to) = frame, to > link.gotTo, to <= link.sentTo {
+            link.gotTo = to
+            link.creditSince = world.now
+        }
         if world.schedule.shape.encodes {
             do throws(FrameError) {
                 perform(link.session.received(try UpFrame(frame.bytes[...]), now: world.hubNow), link)
@@ -53,14 +60,18 @@ final class SimHub {
         perform(link.session.received(frame, now: world.hubNow), link)
     }
 
-    private func perform(_ actions: [HubSession.Action], _ link: Link) {
+    func perform(_ actions: [HubSession.Action], _ link: Link) {
         for action in actions {
             switch action {
             case .admit(let hello): admit(hello, link)
             case .firstFrame: firstFrame(link)
-            case .commit(let mutations): push(mutations, link)
-            case .commitSuspect(let mutation): pushSuspect(mutation, link)
-            case .checkToken: perform(link.session.renewed(expires: .max), link)
+            case .commit(let mutations):
+                checkProof(link)
+                push(mutations, link)
+            case .commitSuspect(let mutation):
+                checkProof(link)
+                pushSuspect(mutation, link)
+            case .checkToken(let token): checkToken(token, link)
             case .acknowledge(let position):
                 if let replica = link.replica { acknowledged[replica] = max(acknowledged[replica] ?? 0, position) }
             case .loadPage(let request): loadPage(request, link)
@@ -73,7 +84,8 @@ final class SimHub {
 
     /// What is ready goes out before the close, as the socket layer does it.
     private func close(_ link: Link, _ code: CloseCode, _ reason: String) {
-        while case .frame(let frame)? = link.session.nextOutput() { link.down.append(frame) }
+        if code == .newToken { checkTokenEnd(link) }
+        while case .frame(let frame)? = link.session.nextOutput() { link.send(frame) }
         link.closing = (code, reason)
         leave(link)
     }
@@ -85,7 +97,7 @@ final class SimHub {
         links[link.id] = nil
     }
 
-    private func submit<Value>(
+    func submit<Value>(
         _ link: Link?, _ work: @escaping (any HubStore) throws(HubStoreError) -> (value: Value, appended: [Appended]),
         _ completion: @escaping (Result<Value, HubStoreError>) -> Void
     ) {
@@ -104,29 +116,35 @@ final class SimHub {
     }
 
     private func admit(_ hello: Hello, _ link: Link) {
-        let project = project.key
+        let now = world.hubNow
+        link.hello = hello
+        if let token = hello.proof.token { link.tokens = [token] }
         submit(link) { [self] (store) throws(HubStoreError) in
-            let result = try store.admit(hello, project: project, now: world.hubNow)
-            if case .admitted(let admitted) = result, admitted.welcome.mode != .forked {
-                newest[admitted.replica.row] = admitted.welcome.session
-            }
+            let result = try Admitter.admit(hello, store: store, now: now)
             var appended: [Appended] = []
-            if case .admitted(let admitted) = result, let entry = admitted.appended { appended = [entry] }
+            if case .admitted(let admitted, _) = result {
+                if admitted.welcome.mode != .forked { newest[admitted.replica.row] = admitted.welcome.session }
+                if let entry = admitted.appended { appended = [entry] }
+            }
             return (result, appended)
-        } _: { [self] (result: Result<AdmissionResult, HubStoreError>) in
+        } _: { [self] (result: Result<Admitter.Answer, HubStoreError>) in
             guard link.isHubOpen else { return }
             switch result {
-            case .success(.admitted(let admitted)): joined(admitted, hello, link)
+            case .success(.admitted(let admitted, let expires)):
+                checkToken(hello.proof.token, of: hello, at: now, taken: true)
+                joined(admitted, hello, expires, link)
             case .success(.attemptTooLow(let last)): perform(link.session.refused(last: last), link)
-            case .success(.refused(let why)):
-                world.fail("a device was refused: \(why)")
-                perform(link.session.denied(.unknown, "refused"), link)
+            case .success(.denied(let code, let reason)):
+                if !checkToken(hello.proof.token, of: hello, at: now, taken: false) {
+                    world.fail("a device was refused: \(reason)")
+                }
+                perform(link.session.denied(code, reason), link)
             case .failure: perform(link.session.denied(.tryAgain, "the hub cannot take sessions now"), link)
             }
         }
     }
 
-    private func joined(_ admitted: Admitted, _ hello: Hello, _ link: Link) {
+    private func joined(_ admitted: Admitted, _ hello: Hello, _ expires: Milliseconds?, _ link: Link) {
         if let old = admitted.replaced.flatMap({ sessions[$0] }), old != link.id, let other = links[old] {
             perform(other.session.denied(.replaced, "a newer session of this replica"), other)
         }
@@ -140,7 +158,11 @@ final class SimHub {
             link.joined = admitted.welcome.session
             sessions[admitted.welcome.session] = link.id
         }
-        perform(link.session.admitted(admitted.welcome, at: hello.cursor.position, now: world.hubNow), link)
+        link.sentTo = hello.cursor.position
+        link.gotTo = hello.cursor.position
+        perform(
+            link.session.admitted(
+                admitted.welcome, at: hello.cursor.position, now: world.hubNow, expires: expires), link)
     }
 
     private func firstFrame(_ link: Link) {
@@ -161,8 +183,9 @@ final class SimHub {
     }
 
     private func push(_ mutations: [Mutation], _ replica: ReplicaKey, _ session: UInt64, _ link: Link) {
+        let now = world.hubNow
         submit(link) { [self] (store) throws(HubStoreError) in
-            let result = try store.push(mutations, from: replica, session: session, now: world.hubNow)
+            let result = try store.push(mutations, from: replica, session: session, now: now)
             if !result.appended.isEmpty, let last = newest[replica.row], last != session {
                 world.fail("a push of an older session was taken")
             }
@@ -179,9 +202,9 @@ final class SimHub {
 
     private func pushSuspect(_ mutation: Mutation, _ link: Link) {
         guard let replica = link.replica, let session = link.session.session else { return }
-        submit(link) { [world] (store) throws(HubStoreError) in
-            let result = try store.suspect(
-                mutation, from: ReplicaKey(row: replica), session: session, now: world.hubNow)
+        let now = world.hubNow
+        submit(link) { (store) throws(HubStoreError) in
+            let result = try store.suspect(mutation, from: ReplicaKey(row: replica), session: session, now: now)
             return (result, result?.appended ?? [])
         } _: { [self] (result: Result<PushResult?, HubStoreError>) in
             switch result {
@@ -198,6 +221,10 @@ final class SimHub {
         do throws(HubStoreError) {
             let page = try reader.page(
                 of: InboxKey(row: inbox), request, maxRows: world.schedule.shape.pageRows, maxBytes: Limits.frameDown)
+            if page.last {
+                link.sentTo = Position(page.id)
+                link.gotTo = link.sentTo
+            }
             perform(link.session.loaded(page), link)
         } catch {
             perform(link.session.denied(.tryAgain, "the log cannot be read now"), link)
@@ -207,7 +234,10 @@ final class SimHub {
     // MARK: Group commit
 
     /// Makes what waits durable, up to so many requests.
-    func commit(_ count: Int) { run(count) { $0.commit } }
+    ///
+    /// - Returns: whether anything was appended.
+    @discardableResult
+    func commit(_ count: Int) -> Bool { run(count) { $0.commit } }
 
     /// The transaction fails: nothing of it happened.
     func failCommit(_ count: Int) {
@@ -228,9 +258,9 @@ final class SimHub {
         return taken
     }
 
-    private func run(_ count: Int, _ end: (any HubStore) -> () throws(HubStoreError) -> Void) {
+    private func run(_ count: Int, _ end: (any HubStore) -> () throws(HubStoreError) -> Void) -> Bool {
         let taken = take(count)
-        guard !taken.isEmpty else { return }
+        guard !taken.isEmpty else { return false }
         var done: [() -> Void] = []
         var appended: [Appended] = []
         do throws(HubStoreError) {
@@ -244,11 +274,12 @@ final class SimHub {
         } catch {
             store.rollback()
             for job in taken { job.refuse(error) }
-            return
+            return false
         }
         for entry in appended { world.appended(entry) }
         for body in done { body() }
         moved(appended)
+        return !appended.isEmpty
     }
 
     private func moved(_ appended: [Appended]) {
@@ -271,6 +302,7 @@ final class SimHub {
         let cursors = acknowledged.sorted { $0.key < $1.key }.map {
             (replica: ReplicaKey(row: $0.key), position: $0.value)
         }
+        guard !cursors.isEmpty else { return }
         acknowledged = [:]
         submit(nil) { (store) throws(HubStoreError) in
             try store.acknowledge(cursors, now: now)
@@ -291,7 +323,7 @@ final class SimHub {
     func write(_ link: Link) -> Bool {
         guard link.isHubOpen, let output = link.session.nextOutput() else { return false }
         switch output {
-        case .frame(let frame): link.down.append(frame)
+        case .frame(let frame): link.send(frame)
         case .entries(let position, let count, let bytes):
             guard let inbox = link.inbox, let session = link.session.session else { return false }
             do throws(HubStoreError) {
@@ -299,13 +331,15 @@ final class SimHub {
                     of: InboxKey(row: inbox), after: position, maxCount: min(count, 5), maxBytes: bytes)
                 guard let last = entries.last else { return false }
                 let standing = try reader.sum(of: InboxKey(row: inbox))
-                link.down.append(
+                link.send(
                     .batch(
                         Batch(
                             session: session, from: position, to: last.position, chain: last.chain,
                             entries: entries.map { $0.bytes[...] },
                             sum: standing.head == last.position ? standing.sum : nil)))
                 link.session.sent(to: last.position, bytes: 100 * entries.count, now: world.hubNow)
+                if link.sentTo == link.gotTo { link.creditSince = world.hubNow }
+                link.sentTo = last.position
                 world.sent(link)
             } catch {
                 if error.code == .belowFloor {
@@ -318,13 +352,17 @@ final class SimHub {
         return true
     }
 
+    /// Looks at the clock every 5 s, as the live hub does.
     func tick() {
+        guard world.hubNow - ticked >= 5_000 else { return }
+        ticked = world.hubNow
         for link in openLinks {
             if link.session.session == nil, world.hubNow - link.opened > 10_000 {
                 perform(link.session.denied(.protocolError, "no hello came"), link)
             } else {
                 perform(link.session.tick(now: world.hubNow), link)
             }
+            if link.isHubOpen { checkPatience(link) }
         }
     }
 

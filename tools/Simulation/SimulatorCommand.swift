@@ -1,4 +1,5 @@
 import Foundation
+import PealHub
 import PealModel
 
 /// `peal-sim`: runs schedules, and prints what a person needs to understand a failure.
@@ -13,6 +14,7 @@ public enum SimulatorCommand {
         var verbose = false
         var keepGoing = false
         var json = false
+        var small: SmallScope.Bounds?
     }
 
     /// Runs the command; returns the exit code.
@@ -34,6 +36,10 @@ public enum SimulatorCommand {
             case "--verbose": options.verbose = true
             case "--keep-going": options.keepGoing = true
             case "--json": options.json = true
+            case "--exhaustive":
+                options.small = SmallScope.Bounds(
+                    acts: Int(rest.popFirst() ?? "") ?? 2, cuts: Int(rest.popFirst() ?? "") ?? 1)
+            case "--kinds": options.small?.kinds = Int(rest.popFirst() ?? "") ?? 9
             default:
                 print(help)
                 return word == "--help" ? 0 : 2
@@ -60,9 +66,29 @@ public enum SimulatorCommand {
           --bug NAME        plant a fault (a build with the trait PlantedBugs)
           --verbose         print what happens; for one schedule
           --keep-going      count failures, do not stop at the first
+          --exhaustive A C  no schedules: every state of two devices, one item, up to A acts and up to C cuts
+          --kinds N         with the first N kinds of acts only (9)
         """
 
+    private static func explore(_ bounds: SmallScope.Bounds) -> Int32 {
+        let start = ContinuousClock.now
+        do throws(HubStoreError) {
+            let outcome = try SmallScope(bounds).explore()
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            print(
+                "\(bounds.acts) acts of \(bounds.kinds) kinds, \(bounds.cuts) cuts: \(outcome.states) states, "
+                    + "\(outcome.transitions) transitions, \(outcome.ends) ends"
+                    + String(format: "; %.1f s, %.0f states/s", seconds, Double(outcome.states) / seconds))
+            if let failure = outcome.failure { print(failure) }
+            return outcome.failure == nil ? 0 : 1
+        } catch {
+            print("the hub does not start: \(error)")
+            return 1
+        }
+    }
+
     private static func run(_ options: Options) -> Int32 {
+        if let bounds = options.small { return explore(bounds) }
         let start = ContinuousClock.now
         var failures: UInt64 = 0
         var first: UInt64?

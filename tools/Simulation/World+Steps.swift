@@ -7,12 +7,14 @@ extension World {
     func perform(_ step: Step) {
         switch step.kind {
         case .up:
-            let ready = links.filter { $0.isHubOpen && !$0.up.isEmpty }
+            let ready = links.filter { $0.isHubOpen && !$0.up.isEmpty && $0.nextUp <= now }
             guard isHubUp, let link = pick(ready, step.a) else { return }
             note("hub receives \(brief(link.up[0])) of device \(link.device) on link \(link.id)")
             hub.receive(link)
         case .down:
-            let ready = devices.filter { $0.link.map { !$0.down.isEmpty || $0.closing != nil } ?? false }
+            let ready = devices.filter { device in
+                device.link.map { (!$0.down.isEmpty || $0.closing != nil) && $0.nextDown <= now } ?? false
+            }
             guard let device = pick(ready, step.a) else { return }
             if let frame = device.link?.down.first {
                 note("device \(device.id) receives \(brief(frame))")
@@ -34,60 +36,26 @@ extension World {
         case .publish: if isHubUp { publish(step) }
         case .advance: advance([10, 100, 500, 1_000, 5_000, 12_000, 31_000][Int(step.a % 7)])
         case .apiAct: if isHubUp { apiAct(step) }
-        case .online: pick(devices.filter { !$0.isOnline }, step.a)?.goOnline()
+        case .online:
+            guard let device = pick(devices.filter { !$0.isOnline || $0.isStopped }, step.a) else { return }
+            if device.isStopped { device.signIn() } else { device.goOnline() }
         case .offline: pick(devices.filter { $0.isOnline && step.b % 3 == 0 }, step.a)?.goOffline()
         case .undo, .deadLetter: secondThoughts(step)
         case .otherProcess: if let device = pick(devices, step.a) { otherProcess(device, step.b) }
         case .remove: if isHubUp { remove(step) }
+        case .token:
+            guard let device = pick(devices.filter { !$0.fetches.isEmpty && !$0.isSuspended }, step.a) else { return }
+            device.answerFetch(at: Int(step.b) % device.fetches.count)
         default: performFault(step)
         }
         if step.a & 15 == 0, isHubUp { hub.keepUp() }
         sweep()
     }
 
-    private func performFault(_ step: Step) {
-        switch step.kind {
-        case .cut:
-            guard let link = pick(links.filter { $0.isDeviceOpen && !$0.isCut }, step.a) else { return }
-            note("link \(link.id) of device \(link.device) is cut")
-            link.isCut = true
-            // What was under way may still arrive, or not.
-            if step.b & 1 == 0 { link.down = [] }
-            if step.b & 2 == 0, !link.up.isEmpty { link.up.removeLast(1 + Int(step.b >> 2) % link.up.count) }
-        case .notice: notice(step)
-        case .replay: replay(step)
-        case .cross: cross(step)
-        case .crashDevice: if let device = pick(devices, step.a) { crash(device) }
-        case .crashHub:
-            if isHubUp {
-                note("the hub crashes")
-                crashHub()
-            } else {
-                note("the hub is back")
-                isHubUp = true
-            }
-        case .failCommit: if isHubUp { hub.failCommit(1 + Int(step.a % 4)) }
-        case .backupHub, .restoreHub, .backupDevice, .restoreDevice, .cloneDevice: restore(step)
-        case .trim: if isHubUp { trim() }
-        case .poison:
-            guard let uid = ghost.someUnsent(step.a) else { return }
-            poisoned[uid] = step.b & 1 == 0 ? 1 : 1_000_000
-        case .reboot:
-            guard let device = pick(devices, step.a) else { return }
-            note("device \(device.id) reboots")
-            device.clock.boot += 1
-            device.clock.bootTime = now
-            crash(device)
-        case .jumpClock: pick(devices, step.a)?.clock.skew += Milliseconds(Int32(bitPattern: step.b)) * 30
-        case .longPause: advance(86_400_000 * Milliseconds(1 + step.a % 3))
-        case .busyHub: if isHubUp { hub.isBusy.toggle() }
-        default: break
-        }
-    }
-
     // MARK: People
 
     func look(_ device: SimDevice) {
+        device.resume()
         do throws(ReplicaError) {
             device.sight = try device.store.sight()
         } catch {
@@ -96,6 +64,7 @@ extension World {
     }
 
     private func act(_ device: SimDevice, _ bits: UInt32, tells: Bool = true) {
+        device.resume()
         if device.sight == nil { look(device) }
         guard let sight = device.sight else { return }
         guard let operation = operation(sight, device.identity, bits) else { return }
@@ -170,6 +139,7 @@ extension World {
     /// Another process of the device, without the lease: it looks, acts, and pokes the owner. Or the owner has died, and it takes over.
     private func otherProcess(_ device: SimDevice, _ bits: UInt32) {
         do throws(ReplicaError) {
+            device.resume()
             if bits & 7 == 0 {
                 note("device \(device.id): another process takes over")
                 return device.restart()
@@ -259,133 +229,6 @@ extension World {
             let appended = try store.remove([item], why: "retract", from: InboxKey(row: inbox), now: time)
             return (true, appended.map { [$0] } ?? [])
         } _: { (_: Result<Bool, HubStoreError>) in
-        }
-    }
-
-    // MARK: Connections
-
-    /// One end of a cut connection learns of it, or a healthy one's device finds its network changed.
-    private func notice(_ step: Step) {
-        let cut = links.filter(\.isCut)
-        if let link = pick(cut, step.a) {
-            if step.b & 1 == 0, link.isDeviceOpen {
-                note("device \(link.device) learns that link \(link.id) is cut")
-                devices.first { $0.link === link }?.noticeCut()
-                link.isDeviceOpen = false
-            } else if link.isHubOpen {
-                hub.leave(link)
-            }
-            return
-        }
-        // A zombie: the device has gone away, and the hub learns of it only now.
-        if let zombie = pick(links.filter { !$0.isDeviceOpen && $0.isHubOpen && $0.up.isEmpty }, step.a) {
-            hub.leave(zombie)
-            return
-        }
-        pick(devices.filter(\.isOnline), step.a)?.drive { $0.networkChanged() }
-    }
-
-    /// A whole session's frames arrive once more, on a connection that nobody reads.
-    private func replay(_ step: Step) {
-        guard isHubUp, let grave = pick(graves, step.a) else { return }
-        guard !grave.sent.isEmpty else { return }
-        note("the frames of link \(grave.id) of device \(grave.device) come again")
-        let link = Link(id: nextLink, device: grave.device, opened: hubNow)
-        nextLink += 1
-        link.isDeviceOpen = false
-        link.up = Array(grave.sent.prefix(1 + Int(step.b) % grave.sent.count))
-        links.append(link)
-        hub.opened(link)
-    }
-
-    /// A batch or a welcome of a connection that is over arrives in the next one: they name their session, so it must not matter.
-    private func cross(_ step: Step) {
-        let late = graves.filter { !$0.down.isEmpty }
-        guard let grave = pick(late, step.a), let frame = pick(grave.down, step.b),
-            let device = devices.first(where: { $0.id == grave.device }), device.link != nil
-        else { return }
-        switch frame {
-        case .batch: break
-        // A welcome is told by its attempt, which a disk that was rolled back counts again; there only the socket layer tells.
-        case .welcome where !device.mayFork && !hubWasRestored: break
-        default: return
-        }
-        note("device \(device.id) receives \(brief(frame)) of link \(grave.id), which is over")
-        device.drive { $0.received(frame, bytes: 100) }
-    }
-
-    // MARK: Processes
-
-    private func crash(_ device: SimDevice) {
-        note("device \(device.id) crashes")
-        device.restart()
-    }
-
-    func crashHub() {
-        for link in links where link.isHubOpen { link.isCut = true }
-        hub.crash()
-        isHubUp = false
-        do throws(HubStoreError) {
-            try hub.replace(store: plant(hub.store.copy(seed: random.next())))
-        } catch {
-            fail("the hub does not start again: \(error)")
-        }
-    }
-
-    private func restore(_ step: Step) {
-        do {
-            switch step.kind {
-            case .backupHub:
-                guard isHubUp, backups.count < 3 else { return }
-                note("the hub is backed up")
-                backups.append((try hub.store.copy(seed: random.next()), ghost.memory))
-            case .restoreHub:
-                guard let backup = pick(backups, step.a) else { return }
-                note(
-                    "the hub is restored to \(backup.memory.description)")
-                if isHubUp { crashHub() }
-                try hub.replace(store: plant(backup.store.copy(seed: random.next())))
-                hubWasRestored = true
-                ghost.restored(to: backup.memory)
-            case .backupDevice:
-                guard let device = pick(devices, step.a) else { return }
-                device.backup = try device.store.copied()
-            case .restoreDevice:
-                guard let device = pick(devices, step.a), let backup = device.backup else { return }
-                note("device \(device.id) is restored")
-                allowForks(device)
-                ghost.restored(device)
-                device.restart(on: try backup.copied())
-            case .cloneDevice:
-                guard devices.count < 6, let device = pick(devices, step.a) else { return }
-                note("device \(device.id) is cloned as \(devices.count)")
-                let clone = SimDevice(
-                    id: devices.count, identity: device.identity, world: self, store: try device.store.copied(),
-                    clock: device.clock)
-                devices.append(clone)
-                allowForks(device)
-                clone.mayFork = true
-                ghost.cloned(device, as: clone)
-                if step.b & 1 == 0 { clone.goOnline() }
-            default: break
-            }
-        } catch {
-            fail("a backup or restore failed: \(error)")
-        }
-    }
-
-    /// Every copy that shares the device's past may find that it was copied.
-    private func allowForks(_ device: SimDevice) { device.mayFork = true }
-
-    private func trim() {
-        do throws(HubStoreError) {
-            try hub.store.begin()
-            let more = try hub.store.upkeep(limit: 50, now: hubNow)
-            try hub.store.commit()
-            _ = more
-        } catch {
-            hub.store.rollback()
-            fail("upkeep failed: \(error)")
         }
     }
 }

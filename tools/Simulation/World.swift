@@ -17,6 +17,7 @@ final class World {
     /// The true time, in milliseconds since 1970.
     var now: Milliseconds = 1_800_000_000_000
     var hub: SimHub!
+    var tokens: SimTokens!
     var isHubUp = true
     var devices: [SimDevice] = []
     var ghost: Ghost!
@@ -35,6 +36,8 @@ final class World {
     var poisoned: [UInt64: Int] = [:]
     var publishCount = 0
     let factory: StoreFactory
+    /// What was damaged has been found.
+    var isDamageOver = false
     /// The hub was restored since: then a device may be refused or unknown.
     var hubWasRestored = false
 
@@ -49,8 +52,10 @@ final class World {
             let store = try factory.hub(self)
             try store.begin()
             project = try store.createProject(
-                instance: "instance", apiKey: "key", secret: "secret", requiresHMAC: false, now: now)
+                instance: "instance", apiKey: "key", secret: "secret", requiresHMAC: schedule.shape.tokenLife != nil,
+                now: now)
             try store.commit()
+            tokens = SimTokens(project)
             hub = try SimHub(world: self, store: plant(store), project: project)
         } catch {
             fail("the hub does not start: \(error)")
@@ -128,6 +133,7 @@ final class World {
 
     func advance(_ milliseconds: Milliseconds) {
         now += milliseconds
+        hangUp()
         for device in devices { device.fire() }
         if isHubUp { hub.tick() }
     }
@@ -167,7 +173,10 @@ final class World {
 
     func swapped(_ device: SimDevice, _ report: SwapReport) {
         // What was on the screen is of a timeline that is no more; the app draws anew.
-        if report.ahead { device.sight = nil }
+        if report.ahead {
+            device.sight = nil
+            ghost.lowered(device)
+        }
         if report.unexplainedCount > 0 {
             fail("device \(device.id): a swap found what no entry explains: \(report.unexplained)")
         }

@@ -210,7 +210,7 @@ class Replica:
         self.actors = [Running(world, "%s-act%d" % (name, number), words) for number in range(1, actors + 1)]
         self.viewers = [
             Running(world, "%s-view%d" % (name, number),
-                    [world.binaries + "/peal-load", "view", "--file", self.path, "--pause", "8"])
+                    [world.binaries + "/peal-load", "view", "--file", self.path, "--pause", "15"])
             for number in range(1, viewers + 1)]
 
     @property

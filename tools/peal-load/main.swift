@@ -1,5 +1,6 @@
 import Foundation
 import Peal
+import PealModel
 import PealReplica
 
 // A device process for `tools/kill-loop`: acts (or reads) in a loop, and says on standard output, one JSON object a line, what
@@ -10,6 +11,10 @@ guard let options = Options(Array(CommandLine.arguments.dropFirst())) else {
     FileHandle.standardError.write(Data(Options.usage.utf8))
     exit(2)
 }
+#if PlantedBugs
+    // Before any other thread is made.
+    Planted.bug = ProcessInfo.processInfo.environment["PEAL_PLANTED_BUG"].flatMap { PlantedBug(rawValue: $0) }
+#endif
 do {
     switch options.mode {
     case "act": try await ActLoop(options, Control()).run()

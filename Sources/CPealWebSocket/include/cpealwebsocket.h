@@ -1,4 +1,4 @@
-/* WebSocket client and server over libwebsockets, as few functions as Swift needs. The only part of Peal that includes
+/* WebSocket client and server, and a client of plain HTTP, over libwebsockets, as few functions as Swift needs. The only part of Peal that includes
  * libwebsockets.h.
  *
  * A service is one context, run by one thread. Every function must be called on that thread, but for pws_wake, which may be
@@ -18,7 +18,7 @@ typedef struct pws_connection pws_connection;
 enum pws_event {
     /* The handshake is done. bytes: the peer's address (server). */
     PWS_OPENED = 1,
-    /* One whole message. bytes: valid UTF-8, during the call only. */
+    /* One whole message. bytes: valid UTF-8, or an HTTP answer's body of any bytes, during the call only. */
     PWS_MESSAGE,
     /* The socket can be written: call pws_write once at most; answer 1 to be asked again, 0 otherwise. */
     PWS_WRITABLE,
@@ -52,6 +52,12 @@ typedef struct {
     bool tls, verify;
     const char *authority; /* a CA file; NULL: the system's */
     const char *proxy;     /* address:port of an HTTP proxy, the address an IP address; NULL: none */
+    /* For a request of plain HTTP; NULL: WebSocket. Its answer comes whole, as PWS_MESSAGE with the status as code, before
+     * PWS_CLOSED with the same code; connect_seconds is for all of it. */
+    const char *method;
+    const char *headers; /* lines that end in \r\n; Content-Length among them where there is a body */
+    const uint8_t *body;
+    size_t body_count;
 } pws_client_options;
 
 /* NULL where memory or descriptors ran out. Ignores SIGPIPE for the process. */

@@ -69,11 +69,14 @@ enum InboxCommand {
     ) async throws {
         var items: [DeliveredItem] = []
         var cursor: PageCursor?
+        var isPartial = false
         repeat {
             let page = try await inbox.page(query, after: cursor, limit: min(500, limit - items.count))
             items += page.items
             cursor = page.next
+            isPartial = isPartial || page.isPartial
         } while cursor != nil && items.count < limit
+        if isPartial { Output.note("This is only a part: the inbox is being loaded, and older ones are to come.") }
         if arguments.has("json") {
             for item in items { Output.line(item.json) }
             return

@@ -57,6 +57,17 @@ enum InspectCommand {
             ("quarantined", String(found.quarantined.count)),
             ("size", "\(found.fileBytes) bytes, log \(found.walBytes), free \(found.freeBytes)"),
         ]
+        if let time = found.wentBack {
+            rows.append(
+                (
+                    "hub went back",
+                    "\(Output.time(time)), \(found.wentBackLost ?? 0) notifications gone; its acts were sent again"
+                ))
+        }
+        if let time = found.forked {
+            rows.append(("restored", "\(Output.time(time)), or copied; it took a new id, and its acts were sent again"))
+        }
+        if let time = found.diverged { rows.append(("differed", "\(Output.time(time)), from the hub")) }
         if let staged = found.staged { rows.append(("snapshot", "being loaded: \(staged) rows so far")) }
         switch found.problems {
         case nil: rows.append(("integrity", "not checked"))
@@ -81,6 +92,10 @@ enum InspectCommand {
         writer.member("chain", Hex64.text(found.cursor.chain))
         writer.member("attempt", found.attempt)
         writer.member("nextN", found.nextN)
+        writer.member("wentBack", found.wentBack)
+        writer.member("wentBackLost", found.wentBackLost)
+        writer.member("forked", found.forked)
+        writer.member("diverged", found.diverged)
         writer.member("items", found.items)
         writer.member("total", found.counts.total)
         writer.member("unread", found.counts.unread)

@@ -21,6 +21,7 @@ enum TailCommand {
         let count = arguments.value("count") == nil ? nil : try arguments.int("count", in: 1...1_000_000, default: 1)
         let inbox = try await InboxOptions.open(arguments)
         let changes = inbox.changes
+        let notices = inbox.notices
         var shown = try await inbox.view().position
         if last > 0 {
             let page = try await inbox.page(DeliveredQuery(), limit: last)
@@ -32,6 +33,10 @@ enum TailCommand {
             try await withThrowingTaskGroup(of: ExitCode?.self) { group in
                 group.addTask { try await follow(inbox, changes, from: start, count, arguments) }
                 group.addTask { try await watch(inbox) }
+                group.addTask {
+                    for await notice in notices { InboxOptions.show(notice) }
+                    return nil
+                }
                 while let code = try await group.next() {
                     if let code {
                         group.cancelAll()

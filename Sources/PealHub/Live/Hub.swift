@@ -47,6 +47,7 @@ actor Hub {
     private var head: [UInt8] = []
     private static let comma: [UInt8] = Array(",".utf8)
     private var draining = false
+    private var restores = RestoreNotices()
 
     /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
     init(
@@ -169,6 +170,7 @@ actor Hub {
             connection.hello = hello
             var welcome = admitted.welcome
             welcome.reoffer = reoffersLostActs || welcome.mode != .ahead
+            for line in restores.note(hello, admitted, now: clock()) { log(line) }
             perform(
                 connection.session.admitted(
                     welcome, at: hello.cursor.position, now: clock(), expires: expires), connection)
@@ -305,6 +307,7 @@ actor Hub {
         let now = clock()
         flushCursors(now)
         tidy()
+        for line in restores.tick(now: now) { log(line) }
         for connection in connections.values {
             if connection.session.session == nil, now - connection.opened > Self.helloPatience {
                 perform(connection.session.denied(.protocolError, "no hello came"), connection)

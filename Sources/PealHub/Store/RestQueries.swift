@@ -8,6 +8,7 @@ final class RestQueries {
     private let countCells: Query
     private let oneFact: Query
     private let allFacts: Query
+    private let anyFact: Query
     private let catalogueVersion: Query
     private let newerCatalogue: Query
 
@@ -20,6 +21,7 @@ final class RestQueries {
         allCells = try database.query("SELECT \(columns), category, channel FROM preference WHERE inbox = ?1")
         countCells = try database.query("SELECT count(*) FROM preference WHERE inbox = ?1")
         oneFact = try database.query("SELECT 1 FROM fact WHERE inbox = ?1 AND position = ?2 AND event = ?3")
+        anyFact = try database.query("SELECT 1 FROM fact WHERE inbox = ?1 LIMIT 1")
         allFacts = try database.query("SELECT event, time, data FROM fact WHERE inbox = ?1 AND position = ?2")
         catalogueVersion = try database.query("SELECT body FROM catalogue WHERE project = ?1 AND version = ?2")
         newerCatalogue = try database.query(
@@ -45,6 +47,11 @@ final class RestQueries {
 
     func hasFact(_ event: String, at position: Position, of inbox: InboxKey) throws(HubStoreError) -> Bool {
         try oneFact.first(inbox.row, position, event) { _ in true } ?? false
+    }
+
+    /// Whether anything has happened to any item.
+    func hasFacts(in inbox: InboxKey) throws(HubStoreError) -> Bool {
+        try anyFact.first(inbox.row) { _ in true } ?? false
     }
 
     /// In the order of their events' names.

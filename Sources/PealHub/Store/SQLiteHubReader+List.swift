@@ -105,6 +105,13 @@ extension SQLiteHubReader {
         let bytes = try readQueries.itemEntry.first(seq) { (row) throws(HubStoreError) in
             try Self.content(row, at: 0).array
         }
+        // The hub wrote these bytes itself: one pass finds the parts.
+        if let bytes, let lean = bytes.withUnsafeBufferPointer({ LeanItem(entry: $0) }) {
+            return (
+                ItemID(high: lean.high, low: lean.low), String(decoding: bytes[lean.publish], as: UTF8.self), lean.time,
+                bytes[lean.body]
+            )
+        }
         do throws(JSONError) {
             let entry = try Entry((bytes ?? [])[...])
             if case .item(let id, let publish, let body) = entry.kind { return (id, publish, entry.time, body) }

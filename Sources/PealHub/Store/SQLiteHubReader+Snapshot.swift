@@ -13,9 +13,10 @@ extension SQLiteHubReader {
                 id: id ?? UInt64(row.head), at: row.head, chain: row.chain, rows: [], after: below ?? row.head + 1,
                 last: false, rest: rest)
             var bytes = rest?.size ?? 0
+            let hasFacts = try restQueries.hasFacts(in: inbox)
             page.last = try walk(inbox, below: below ?? .max, waiting: waiting) { (found) throws(HubStoreError) in
                 let entry = try itemEntry(found.item.seq)
-                let facts = try restQueries.facts(at: found.item.state.position, of: inbox)
+                let facts = hasFacts ? try restQueries.facts(at: found.item.state.position, of: inbox) : []
                 let size = facts.reduce(entry.body.count + HubStoreLimits.rowOverhead) {
                     $0 + Self.factOverhead + ($1.data?.count ?? 0)
                 }

@@ -13,10 +13,11 @@ final class SQLiteHubReader: HubReader {
     private let begin: Query
     private let end: Query
 
-    init(path: String, deferred: DeferredIndex) throws(HubStoreError) {
+    init(path: String, deferred: DeferredIndex, vfs: String?) throws(HubStoreError) {
         var options = Connection.Options()
         options.readOnly = true
         options.cacheKiB = 16 * 1_024
+        options.vfs = vfs
         database = try StoreDatabase(path: path, options: options)
         self.deferred = deferred
         queries = try InboxQueries(database)

@@ -170,10 +170,11 @@ extension SQLiteHubStore {
         }
         let seed = try seed(of: project)
         if let known, let bound, known.inbox != found?.key {
-            // Its secret shows that it had this inbox before the hub was restored; a copy of it has got another one since.
+            // Its secret shows that it had this inbox before the hub was restored; a copy of it has got another one since, and
+            // another copy may have brought this one back.
             let isRight = ReplicaSecret.matches(
                 hello.proof.secret, seed: seed, inbox: PublicID.text(publicID), replica: hello.replica)
-            guard found == nil, isRight else { return .refused(.otherInbox) }
+            guard isRight else { return .refused(.otherInbox) }
             return .inbox(bound, known: known, mustFork: true)
         }
         let isUnproven = known?.nonceCurrent.isEmpty ?? false

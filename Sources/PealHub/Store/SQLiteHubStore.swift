@@ -29,6 +29,8 @@ package final class SQLiteHubStore: HubStore {
     /// Where the logs of `deferred` and of `staged` stand.
     let heads = LogHeads()
     package let path: String
+    /// The SQLite VFS; nil for the system's.
+    private let vfs: String?
 
     /// Makes the chain (docs/sync.md section 2).
     var hasher = SHA256Hasher()
@@ -50,6 +52,8 @@ package final class SQLiteHubStore: HubStore {
     package let retention: Retention
     /// How far trimming has come.
     var trimRound = TrimRound()
+    /// Where the round was when the open group commit began; nil where none is open.
+    private var trimBefore: TrimRound?
     /// Matching inboxes above which a publish becomes a durable job.
     package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called in a mutation's savepoint.
@@ -61,18 +65,23 @@ package final class SQLiteHubStore: HubStore {
     ///   - path: of the file; made with mode 0600.
     ///   - retention: how long the logs are kept.
     ///   - random: must be fit for secrets, but in tests.
+    ///   - vfs: the name of a registered SQLite VFS; nil for the system's. Tests give one that fails (docs/faults.md).
+    ///   - checkpointPages: pages in the write-ahead log before a checkpoint.
     /// - Throws: `busy`, `full`, `io`, `corrupt` (also a newer version, or a file that is not a hub's).
     package init(
         path: String, retention: Retention = Retention(),
-        random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+        random: any RandomNumberGenerator = SystemRandomNumberGenerator(), vfs: String? = nil,
+        checkpointPages: Int = 8_000
     ) throws(HubStoreError) {
         self.path = path
         self.retention = retention
         self.random = random
+        self.vfs = vfs
         run = self.random.next()
         var options = Connection.Options()
         options.cacheKiB = 64 * 1_024
-        options.checkpointPages = 8_000
+        options.checkpointPages = checkpointPages
+        options.vfs = vfs
         database = try StoreDatabase(path: path, options: options)
         let schema = String(decoding: PackageResources.v1_sql, as: UTF8.self)
         let migrator = Migrator(applicationID: Self.applicationID, steps: [.init(version: 1, sql: schema)])
@@ -98,6 +107,7 @@ package final class SQLiteHubStore: HubStore {
         staged.removeAll(keepingCapacity: true)
         hasSettled = false
         try logQueries.begin.run()
+        trimBefore = trimRound
         do {
             try readWatermark()
             let isFar = nextSeq - indexedSeq > Self.watermarkDistance
@@ -117,12 +127,16 @@ package final class SQLiteHubStore: HubStore {
             rollback()
             throw error
         }
+        trimBefore = nil
         if hasSettled { wantsSettling = false }
         staged.removeAll(keepingCapacity: true)
         hasSettled = false
     }
 
     package func rollback() {
+        // What was trimmed is there again, so its inboxes come again in this round.
+        if let trimBefore { trimRound = trimBefore }
+        trimBefore = nil
         if hasSettled || !staged.isEmpty {
             staged.removeAll(keepingCapacity: true)
             hasSettled = false
@@ -154,7 +168,7 @@ package final class SQLiteHubStore: HubStore {
     }
 
     package func makeReader() throws(HubStoreError) -> any HubReader {
-        try SQLiteHubReader(path: path, deferred: deferred)
+        try SQLiteHubReader(path: path, deferred: deferred, vfs: vfs)
     }
 
     package func close() throws(HubStoreError) {

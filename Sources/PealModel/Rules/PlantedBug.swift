@@ -10,13 +10,13 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case noChain, nonceBeforeChain, noAttemptCheck, noNonceCheck
     // The hub's session and store.
     case noDedupe, noUIDDedupe, trimmingOvertakes, poisonBlocks, noFencing, tailFromLastPage, fanOutTwice, fanOutForgets
-    case unboundedCredit, answersBeforeCommit
+    case unboundedCredit, answersBeforeCommit, renewalIgnored, expiredPushTaken, tokenOfAnother, creditForEver
     // The replica's session.
-    case noSessionCheck, gapAccepted, pushWhileLoading, journalWaitsAfterSwap
+    case noSessionCheck, gapAccepted, pushWhileLoading, journalWaitsAfterSwap, stallIgnored
     // The replica's store.
     case nonceNotDurable, attemptNotDurable, noForkCheck, removedAtSend, snapshotAcknowledgesByNumber, swapTooEarly
     case lostTimelineKept, heldActOvertaken, settledAtOnce, partialShownAsWhole, journalPruned, forkKeepsNumbers
-    case cursorBeforeData, secondProcessSends
+    case cursorBeforeData, secondProcessSends, tokenEndForgetsOutbox, sumNotFolded, repairForgotten, repairForEver
 }
 
 #if PlantedBugs

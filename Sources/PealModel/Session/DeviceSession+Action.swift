@@ -13,9 +13,10 @@ extension DeviceSession {
         case welcome(Welcome)
         /// Fold a batch; then ``DeviceSession/applied(to:settledThrough:swapped:)``.
         case apply(Batch)
-        /// Ask for the next page from where the stage stands: send ``UpFrame/snapshot(_:)``.
+        /// Ask for the first page, or for the next from where the stage stands: send ``UpFrame/snapshot(_:)``. Later pages are asked for
+        /// by ``send(_:)``.
         case requestPage
-        /// Stage a page; then ``DeviceSession/staged(to:last:swapped:)``.
+        /// Stage a page, once what stands before it is sent; then ``DeviceSession/staged(to:last:swapped:)``.
         case stage(Page)
         /// Take the next push from the outbox and send it; then ``DeviceSession/pushed(last:)``.
         case push

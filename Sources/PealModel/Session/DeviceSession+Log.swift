@@ -16,8 +16,9 @@ extension DeviceSession {
         return [stall(live)] + returnCredit(&live)
     }
 
+    /// While a snapshot loads something is always due: a page, or the log up to the newest page.
     private func stall(_ live: Live) -> Action {
-        live.position < live.head ? .schedule(.stall, Self.stallDelay) : .cancel(.stall)
+        live.position < live.head || live.snapshot ? .schedule(.stall, Self.stallDelay) : .cancel(.stall)
     }
 
     /// A batch is folded and durable.
@@ -29,19 +30,29 @@ extension DeviceSession {
     public mutating func applied(to position: Position, settledThrough: Int64, swapped: Bool) -> [Action] {
         guard case .live(var live) = state else { return [] }
         live.position = position
+        let isWhole = swapped && live.snapshot
+        if isWhole {
+            live.snapshot = false
+            resetting = false
+        }
         var actions = [stall(live)] + settle(&live, through: settledThrough)
         // Outcomes come in the order of the log: behind what was there before, an answer may take its time.
         if live.inFlight != nil, live.inFlight != .max, position < live.head {
             actions.append(.schedule(.push, Self.pushDelay))
         }
-        if swapped, live.snapshot {
-            live.snapshot = false
-            resetting = false
+        if isWhole {
             // The swap may have offered the journal again (docs/sync.md section 7, ahead).
             live.outboxWaits = live.outboxWaits || !planted(.journalWaitsAfterSwap)
             actions.append(.status(.live))
         }
         return actions + returnCredit(&live) + push(&live)
+    }
+
+    /// The next page is asked for before this one is staged: the hub reads it meanwhile.
+    func pageCame(_ page: Page) -> [Action] {
+        guard !page.last else { return [.stage(page)] }
+        let next = SnapshotRequest(id: page.id, after: page.after, at: page.at, chain: page.chain)
+        return [.send(.snapshot(next)), .stage(page)]
     }
 
     /// A page is staged and durable.
@@ -55,7 +66,7 @@ extension DeviceSession {
         live.position = position
         if !last {
             state = .live(live)
-            return [.schedule(.stall, Self.stallDelay), .requestPage]
+            return [.schedule(.stall, Self.stallDelay)]
         }
         live.snapshot = !swapped
         resetting = !swapped

@@ -44,7 +44,7 @@ public struct DeviceSession: Equatable, Sendable {
         var isDue = false
     }
 
-    struct Live: Equatable, Sendable {
+    struct Live: Hashable, Sendable {
         var session: UInt64
         var position: Position
         var head: Position
@@ -98,6 +98,17 @@ public struct DeviceSession: Equatable, Sendable {
             !live.snapshot && live.position >= live.head && live.inFlight == nil && !live.outboxWaits
         } else {
             false
+        }
+    }
+
+    /// For explorers of states: all that decides what a session that is being opened, or is open, does next; timers left out.
+    package func fingerprint(into hasher: inout Hasher) {
+        switch state {
+        case .greeting(let attempt, let refusals):
+            hasher.combine(attempt)
+            hasher.combine(refusals)
+        case .live(let live): hasher.combine(live)
+        case .idle, .waiting, .connecting, .welcoming, .closing, .stopped: hasher.combine("\(state)")
         }
     }
 
@@ -215,7 +226,7 @@ public struct DeviceSession: Equatable, Sendable {
         case (.got, .live(var live)):
             live.gotScheduled = false
             return credit(&live)
-        case (.stall, .live):
+        case (.stall, .live) where !planted(.stallIgnored):
             return [.status(.stalled), .report("no progress for \(Self.stallDelay / 1_000) s")]
                 + close(.stalled, "no progress")
         case (.healthy, .live):
@@ -265,7 +276,7 @@ public struct DeviceSession: Equatable, Sendable {
             state = .greeting(attempt: nil, refusals: refusals + 1)
             return [.catchUpAttempt(last), .hello]
         case (.batch(let batch), .live(var live)): return batchCame(batch, bytes: bytes, &live)
-        case (.page(let page), .live(let live)) where live.snapshot: return [.stage(page)]
+        case (.page(let page), .live(let live)) where live.snapshot: return pageCame(page)
         case (.settled(let settled, let at), .live): return [.settle(settled, at: at)]
         case (.busy(let retryAfter), .live(var live)):
             live.inFlight = nil

@@ -1,40 +1,5 @@
 /// The hub's end of a session (docs/sync.md section 6): a value. It holds a place in the log, never a queue of entries.
 public struct HubSession: Equatable, Sendable {
-    /// What the shell is to do.
-    public enum Action: Equatable, Sendable {
-        /// Check and judge a hello; then ``HubSession/admitted(_:at:now:expires:)``, ``HubSession/refused(last:)`` or
-        /// ``HubSession/denied(_:_:)``.
-        case admit(Hello)
-        /// The nonce of the welcome becomes current: its first frame came.
-        case firstFrame
-        /// Process a push; then ``HubSession/committed(_:)`` or another answer.
-        case commit([Mutation])
-        /// Note durably that a mutation may end the process, then process it; one whose note a crash left is answered
-        /// `poison`. Then as for ``commit(_:)``.
-        case commitSuspect(Mutation)
-        /// Check a fresh token; then ``HubSession/renewed(expires:)``, ``HubSession/notRenewed()`` or
-        /// ``HubSession/denied(_:_:)``.
-        case checkToken(String)
-        /// Note the durable cursor.
-        case acknowledge(Position)
-        /// Read a snapshot page; then ``HubSession/loaded(_:)``.
-        case loadPage(SnapshotRequest)
-        /// Ask to be called when the socket can be written.
-        case write
-        /// Close the socket after what is queued.
-        case close(CloseCode, String)
-        /// The replica said that it is not to be expected.
-        case bye
-    }
-
-    /// What to write next.
-    public enum Output: Equatable, Sendable {
-        /// A frame that is ready.
-        case frame(DownFrame)
-        /// Entries after a position, at most so many and so many bytes; then ``HubSession/sent(to:bytes:)``.
-        case entries(after: Position, count: Int, bytes: Int)
-    }
-
     /// Milliseconds without credit that end a session.
     static let creditPatience: Milliseconds = 60_000
     /// Milliseconds without credit and without a word after which the replica is probed.
@@ -48,14 +13,14 @@ public struct HubSession: Equatable, Sendable {
     /// Frames that are ready and not written; a replica that makes more without reading is cut.
     static let readyLimit = 16
 
-    private enum State: Equatable, Sendable {
+    private enum State: Hashable, Sendable {
         case fresh
         case admitting
         case live(Live)
         case closing
     }
 
-    private struct Live: Equatable, Sendable {
+    private struct Live: Hashable, Sendable {
         var session: UInt64
         var sent: Position
         var got: Position
@@ -72,6 +37,8 @@ public struct HubSession: Equatable, Sendable {
         var probed: Milliseconds?
         /// When its token ends; nil for a proof that does not.
         var expires: Milliseconds?
+        /// When a fresh one is asked for.
+        var renewAt: Milliseconds = 0
         /// A fresh token was asked for.
         var renewing = false
         /// One is being checked; another one that comes meanwhile is not looked at.
@@ -83,7 +50,7 @@ public struct HubSession: Equatable, Sendable {
         var loading = false
     }
 
-    private struct Sent: Equatable, Sendable {
+    private struct Sent: Hashable, Sendable {
         var to: Position
         var bytes: Int
     }
@@ -105,6 +72,13 @@ public struct HubSession: Equatable, Sendable {
     /// Entries that are sent and not acknowledged; bounded by the window (docs/sync.md invariant 12).
     public var unacknowledged: Int64 {
         if case .live(let live) = state { live.sent - live.got } else { 0 }
+    }
+
+    /// For explorers of states: all that decides what it does next.
+    package func fingerprint(into hasher: inout Hasher) {
+        hasher.combine(state)
+        hasher.combine(refusals)
+        for frame in ready { hasher.combine(frame.bytes) }
     }
 
     // MARK: Frames
@@ -172,7 +146,9 @@ public struct HubSession: Equatable, Sendable {
 
     /// A push of a token that is over stays unprocessed: the replica comes again with a fresh one, and nothing is denied.
     private mutating func push(_ action: Action?, _ live: inout Live, now: Milliseconds) -> [Action] {
-        if let expires = live.expires, now >= expires { return fail(.newToken, "the token has expired") }
+        if let expires = live.expires, now >= expires, !planted(.expiredPushTaken) {
+            return fail(.newToken, "the token has expired")
+        }
         guard let action else { return [] }
         // The entries of an earlier time can settle a resend before its own answer is out, and so end it for the replica.
         guard !live.pushing else { return queue(.busy(retryAfter: Self.pushPatience)) }
@@ -222,11 +198,12 @@ public struct HubSession: Equatable, Sendable {
             state = .closing
             return [.write, .close(.forked, "this replica was restored or copied")]
         }
-        state = .live(
-            Live(
-                session: welcome.session, sent: cursor, got: cursor, head: welcome.head,
-                windowEntries: windowEntries, windowBytes: windowBytes, progress: now,
-                heard: now, expires: expires, snapshot: welcome.mode != .resume))
+        var live = Live(
+            session: welcome.session, sent: cursor, got: cursor, head: welcome.head,
+            windowEntries: windowEntries, windowBytes: windowBytes, progress: now,
+            heard: now, expires: expires, snapshot: welcome.mode != .resume)
+        if let expires { live.renewAt = expires - Self.renewLead }
+        state = .live(live)
         return queue(.welcome(welcome))
     }
 
@@ -246,7 +223,10 @@ public struct HubSession: Equatable, Sendable {
     /// A fresh token was taken.
     public mutating func renewed(expires: Milliseconds) -> [Action] {
         guard case .live(var live) = state else { return [] }
-        live.expires = expires
+        if !planted(.renewalIgnored) { live.expires = expires }
+        // One that lives shorter than the lead is followed after half of its life, not at each look at the clock. The last frame
+        // that came was the token, or came after it.
+        live.renewAt = max(expires - Self.renewLead, live.heard + (expires - live.heard) / 2)
         live.renewing = false
         live.checking = false
         state = .live(live)
@@ -363,15 +343,21 @@ public struct HubSession: Equatable, Sendable {
     /// Looks at the clock: tokens end, and a session whose credit does not come back is probed and then cut.
     public mutating func tick(now: Milliseconds) -> [Action] {
         guard case .live(var live) = state else { return [] }
+        var actions: [Action] = []
         if let expires = live.expires {
             if now >= expires { return fail(.newToken, "the token has expired") }
-            if !live.renewing, now >= expires - Self.renewLead {
+            if !live.renewing, now >= live.renewAt {
                 live.renewing = true
                 state = .live(live)
-                return queue(.renew(in: max(1, (expires - now) / 1_000)))
+                actions = queue(.renew(in: max(1, (expires - now) / 1_000)))
+                guard case .live = state else { return actions }
             }
         }
-        guard live.sent < live.head, !live.outstanding.isEmpty else { return [] }
+        return actions + tickCredit(&live, now: now)
+    }
+
+    private mutating func tickCredit(_ live: inout Live, now: Milliseconds) -> [Action] {
+        guard live.sent < live.head, !live.outstanding.isEmpty, !planted(.creditForEver) else { return [] }
         if now - live.progress >= Self.creditPatience {
             return fail(.noCredit, "no credit for \(Self.creditPatience / 1_000) s")
         }

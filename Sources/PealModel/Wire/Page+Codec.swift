@@ -1,13 +1,19 @@
 extension Page {
     init(_ object: JSONObject) throws(JSONError) {
-        var rows: [SnapshotRow] = []
-        for row in try object.required("rows", object.array("rows")) { rows.append(try SnapshotRow(JSONObject(row))) }
         self.init(
             id: try object.hex("id"), at: try object.required("at", object.int("at")), chain: try object.hex("chain"),
-            rows: rows, after: try object.required("after", object.int("after")),
+            rows: try Self.rows(object), after: try object.required("after", object.int("after")),
             last: try object.required("last", object.bool("last")),
             rest: try object.object("rest").map { (object) throws(JSONError) in try Rest(object) },
             sum: try object.optionalHex("sum"))
+    }
+
+    private static func rows(_ object: JSONObject) throws(JSONError) -> [SnapshotRow] {
+        let raw = try object.required("rows", object.raw("rows"))
+        if let rows = try leanRows(raw) { return rows }
+        var rows: [SnapshotRow] = []
+        for row in try object.required("rows", object.array("rows")) { rows.append(try SnapshotRow(JSONObject(row))) }
+        return rows
     }
 
     func write(to writer: inout JSONWriter) {

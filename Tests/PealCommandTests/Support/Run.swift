@@ -98,7 +98,13 @@ final class HubProcess {
             ] + options)
         let output = Pipe()
         process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
+        let path = directory.path + "/errors.log"
+        if !FileManager.default.fileExists(atPath: path) {
+            _ = FileManager.default.createFile(atPath: path, contents: nil)
+        }
+        let errors = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try errors.seekToEnd()
+        process.standardError = errors
         process.standardInput = FileHandle.nullDevice
         try process.run()
         // The first line comes when both listeners take connections.
@@ -114,6 +120,9 @@ final class HubProcess {
         if let made = object["key"] as? String { key = made }
         if let made = object["secret"] as? String { secret = made }
     }
+
+    /// What it said on standard error, all starts together.
+    var errors: String { (try? String(contentsOfFile: directory.path + "/errors.log", encoding: .utf8)) ?? "" }
 
     /// Ends it by a signal and waits; the exit status.
     @discardableResult

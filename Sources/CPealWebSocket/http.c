@@ -1,0 +1,99 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* One request of plain HTTP. It stays in the phase of connecting, so that its deadline is that of the whole exchange. */
+
+bool pws_http_prepare(pws_connection *c, const pws_client_options *options) {
+    c->headers = pws_copy(options->headers ? options->headers : "");
+    if (!c->headers) return false;
+    if (!options->body_count) return true;
+    c->body = malloc(LWS_PRE + options->body_count);
+    if (!c->body) return false;
+    memcpy(c->body + LWS_PRE, options->body, options->body_count);
+    c->body_count = options->body_count;
+    return true;
+}
+
+static int add_headers(pws_connection *c, unsigned char **end, size_t room) {
+    if (!c->headers) return 0;
+    size_t count = strlen(c->headers);
+    /* The line that ends the head comes behind. */
+    if (count + 2 >= room) {
+        static const char why[] = "the headers of the request are too large";
+        pws_connection_why(c, PWS_CODE_LOST, why, sizeof why - 1);
+        return -1;
+    }
+    memcpy(*end, c->headers, count);
+    *end += count;
+    if (c->body_count) {
+        lws_client_http_body_pending(c->wsi, 1);
+        lws_callback_on_writable(c->wsi);
+    }
+    return 0;
+}
+
+static int write_body(pws_connection *c) {
+    size_t left = c->body_count - c->body_sent;
+    if (!left) return 0;
+    size_t count = left < PWS_CLIENT_CHUNK ? left : PWS_CLIENT_CHUNK;
+    bool last = count == left;
+    if (last) lws_client_http_body_pending(c->wsi, 0);
+    /* What libwebsockets puts before it lies in what is sent already. */
+    if (lws_write(c->wsi, c->body + LWS_PRE + c->body_sent, count, last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0)
+        return -1;
+    c->body_sent += count;
+    if (!last) lws_callback_on_writable(c->wsi);
+    return 0;
+}
+
+/* Where the peer hangs up, libwebsockets may call an answer complete, whatever was missing. It moves `place` for each byte, so
+ * where it has not moved there was none. */
+static int read_some(pws_connection *c) {
+    char buffer[LWS_PRE + PWS_CLIENT_CHUNK], *place = buffer + LWS_PRE;
+    int count = PWS_CLIENT_CHUNK;
+    c->reading = &place;
+    c->read_from = place;
+    int result = lws_http_client_read(c->wsi, &place, &count);
+    c->reading = NULL;
+    return result < 0 ? -1 : 0;
+}
+
+static int complete(pws_connection *c) {
+    static const char cut[] = "the answer was cut off";
+    if (c->reading && *c->reading == c->read_from) {
+        pws_connection_why(c, PWS_CODE_LOST, cut, sizeof cut - 1);
+        return -1;
+    }
+    pws_connection_why(c, (uint16_t)lws_http_client_http_response(c->wsi), NULL, 0);
+    pws_tell(c, PWS_MESSAGE, c->message, c->count);
+    return -1; /* the connection is not used again */
+}
+
+static int take(pws_connection *c, const void *bytes, size_t count) {
+    static const char large[] = "the answer is too large", memory[] = "out of memory";
+    if (c->count + count > c->maximum_message) {
+        pws_connection_why(c, PWS_CODE_LOST, large, sizeof large - 1);
+        return -1;
+    }
+    if (pws_assemble(c, bytes, count)) return 0;
+    pws_connection_why(c, PWS_CODE_LOST, memory, sizeof memory - 1);
+    return -1;
+}
+
+int pws_on_http(pws_connection *c, enum lws_callback_reasons reason, void *in, size_t count) {
+    if (c->phase == PWS_DEAD) return -1;
+    switch (reason) {
+    case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+        return add_headers(c, in, count);
+    case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
+        return write_body(c);
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
+        return read_some(c);
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
+        return take(c, in, count);
+    default:
+        return complete(c);
+    }
+}

@@ -1,0 +1,81 @@
+internal import PealModel
+internal import PealSQLite
+
+/// Counts, in time that does not grow with what is counted.
+///
+/// At or below a mark only single choices are counted, from their index. Above every mark the tally knows it, 1,024 positions a row;
+/// what it cannot know is the rest of the block that a mark ends in, which is counted, and what time has taken, which is taken
+/// off: items that have expired and that the hub has not removed yet.
+extension Queries {
+    func counts(_ frame: Frame) throws(SQLiteError) -> Counts {
+        Counts(
+            total: try count(.kept, frame), unread: try count(.unread, frame), unseen: try count(.unseen, frame),
+            isPartial: frame.isPartial)
+    }
+
+    private func count(_ driver: Driver, _ frame: Frame) throws(SQLiteError) -> Int64 {
+        var query = DeliveredQuery()
+        if driver == .unread { query.read = false }
+        if driver == .unseen { query.seen = false }
+        var sum: Int64 = 0
+        for var branch in Branch.all(query, driver: driver, frame) {
+            if branch.upTo == .max {
+                // No position is 0: without a mark every block is whole.
+                branch.upTo = branch.above == 0 ? 0 : branch.above | Self.blockMask
+                sum += try tallied(driver, above: branch.upTo) - expired(driver, above: branch.upTo, frame)
+            }
+            guard branch.above < branch.upTo else { continue }
+            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
+                try row.step() ? row.int64(0) : 0
+            }
+        }
+        return sum
+    }
+
+    /// The positions of a block of the tally differ in these bits.
+    private static let blockMask: Position = 1_023
+
+    /// What the blocks above a position hold; it is the last one of its block, or 0.
+    private func tallied(_ driver: Driver, above: Position) throws(SQLiteError) -> Int64 {
+        try connection.statement(Self.tallySQL(driver)) { (query) throws(SQLiteError) in
+            query.bind(1, above == 0 ? -1 : above >> 10)
+            return try query.step() ? query.int64(0) : 0
+        }
+    }
+
+    private func expired(_ driver: Driver, above: Position, _ frame: Frame) throws(SQLiteError) -> Int64 {
+        try connection.statement(Self.expiredSQL(driver)) { (query) throws(SQLiteError) in
+            query.bind(1, frame.now)
+            query.bind(2, above)
+            return try query.step() ? query.int64(0) : 0
+        }
+    }
+
+    static func tallySQL(_ driver: Driver) -> StaticString {
+        switch driver {
+        case .unread: "SELECT coalesce(sum(unread), 0) FROM tally WHERE block > ?1"
+        case .unseen: "SELECT coalesce(sum(unseen), 0) FROM tally WHERE block > ?1"
+        default: "SELECT coalesce(sum(listed), 0) FROM tally WHERE block > ?1"
+        }
+    }
+
+    static func expiredSQL(_ driver: Driver) -> StaticString {
+        switch driver {
+        case .unread:
+            """
+            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND silent = 0
+                AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0 AND coalesce(o_read, read) = 0
+            """
+        case .unseen:
+            """
+            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND silent = 0
+                AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0 AND coalesce(o_seen, seen) = 0
+            """
+        default:
+            """
+            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND silent = 0
+                AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0
+            """
+        }
+    }
+}
