@@ -83,6 +83,7 @@ extension Connection {
     ///
     /// - Throws: ``SQLiteError``.
     public func setSynchronous(_ synchronous: Synchronous) throws(SQLiteError) {
+        try undoLeftOver()
         precondition(!isInTransaction, "the durability of a transaction cannot change within it")
         try execute("PRAGMA synchronous = \(synchronous.rawValue)")
     }

@@ -50,6 +50,8 @@ public final class Connection {
 
     let handle: OpaquePointer
     let counter = StepCounter()
+    /// A rollback failed, and its transaction is still open.
+    var owesRollback = false
     private var cache: [UnsafeRawPointer: CachedStatement] = [:]
     /// The path that it was opened with.
     public let path: String

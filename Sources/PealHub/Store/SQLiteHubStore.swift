@@ -103,6 +103,7 @@ package final class SQLiteHubStore: HubStore {
     // MARK: Group commit
 
     package func begin() throws(HubStoreError) {
+        try sqlite { () throws(SQLiteError) in try database.connection.undoLeftOver() }
         precondition(!database.connection.isInTransaction, "one group commit at a time")
         staged.removeAll(keepingCapacity: true)
         hasSettled = false
