@@ -215,11 +215,11 @@ import Testing
             device.link?.deliver()
             let counts = try device.replica.counts()
             #expect(
-                counts.isPartial || counts.total == 0 || counts.total >= 10, "a part is shown as the whole: \(counts)")
+                counts.isPartial || counts.total == 0 || counts.total >= 10, "a part is shown as all: \(counts)")
         }
         try device.kill()
         let counts = try device.replica.counts()
-        #expect(counts.isPartial || counts.total == 0 || counts.total >= 10, "a part is shown as the whole: \(counts)")
+        #expect(counts.isPartial || counts.total == 0 || counts.total >= 10, "a part is shown as all: \(counts)")
         if pages < 5 { #expect(counts.isPartial || counts.total == 0) }
         device.connect()
         script.pass(10_000)
