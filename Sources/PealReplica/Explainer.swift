@@ -228,7 +228,7 @@ private struct Explainer {
             }
             found.append(
                 Own(
-                    uid: query.bits(1), operation: operation, wall: query.int64(3),
+                    uid: query.bits(1), operation: operation, wall: query.number(3),
                     state: query.optionalInt64(4).map { OutboxItem.State(rawValue: $0) ?? .dead }, outcome: outcome,
                     position: query.optionalInt64(6), shapes: query.bool(7)))
         }

@@ -60,7 +60,7 @@ final class Queries {
             return Frame(
                 view: ViewPosition(position: row.int64(0), time: row.int64(1)), readUpTo: row.int64(4),
                 seenUpTo: row.int64(5), archiveUpTo: row.int64(6),
-                now: max(clock.wall() + row.int64(2), row.int64(1), row.int64(3)), isPartial: row.bool(7))
+                now: max(clock.wall() + row.number(2), row.int64(1), row.int64(3)), isPartial: row.bool(7))
         }
     }
 

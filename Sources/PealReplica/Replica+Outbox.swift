@@ -198,7 +198,7 @@ extension Replica {
             try connection.statement(
                 "SELECT min(coalesce(hold_until, retry_at)) FROM outbox WHERE state < 2"
             ) { (query) throws(SQLiteError) in
-                guard try query.step(), let due = query.optionalInt64(0) else { return nil }
+                guard try query.step(), let due = query.optionalNumber(0) else { return nil }
                 return wait(until: due)
             }
         }

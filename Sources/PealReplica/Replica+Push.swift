@@ -69,7 +69,7 @@ extension Replica {
     private func sendable(_ row: OutboxRow) throws(SQLiteError) -> Operation? {
         if let reason = row.void { return .void(reason: reason) }
         if let operation = row.operation() { return operation }
-        let reason = "This act could not be read back from the file."
+        let reason = Self.damagedReason
         change.outbox = true
         guard row.n == nil else {
             try connection.statement("UPDATE outbox SET void = ?2 WHERE seq = ?1") { (update) throws(SQLiteError) in

@@ -13,7 +13,9 @@ extension Replica {
         proof: Proof, windowEntries: Int64 = Int64(Limits.windowEntries),
         windowBytes: Int64 = Int64(Limits.windowBytes)
     ) throws(ReplicaError) -> Hello {
-        try write(.full) { () throws(SQLiteError) in
+        try mendOutbox()
+        try mendNumbers()
+        return try write(.full) { () throws(SQLiteError) in
             var state = try loadState()
             state.attempt += 1
             try state.saveIdentity(connection)
@@ -40,7 +42,7 @@ extension Replica {
         try connection.statement("SELECT min(n), max(n) FROM outbox WHERE n IS NOT NULL AND state < 3") {
             (query) throws(SQLiteError) in
             guard try query.step(), !query.isNull(0) else { return 0...0 }
-            return query.int64(0)...query.int64(1)
+            return query.int64(0)...max(query.int64(0), query.int64(1))
         }
     }
 
@@ -176,6 +178,7 @@ extension Replica {
             state.nextN = 1
             state.settledN = 0
             session = SessionMemory()
+            try mendJournal()
             // Numbers that were only voided are nobody's concern any more.
             try connection.execute(
                 """

@@ -201,6 +201,7 @@ extension Replica {
             "SELECT max(i.position) FROM item i JOIN stage_item s ON s.position = i.position AND s.id = i.id")
         let time = try connection.int("SELECT time FROM item WHERE position = \(common)")
         let lastN = session.offersAll ? 0 : state.aheadLastN
+        try mendJournal()
         report.lostActs = try connection.int("SELECT count(*) FROM journal WHERE \(Self.lost(above: lastN))")
         if session.reoffers {
             try offerJournal(above: lastN, quiet: false)

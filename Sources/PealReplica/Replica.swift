@@ -78,6 +78,7 @@ public final class Replica {
         if case .device(let id?) = identity, let inbox = state.inbox, inbox != id {
             throw ReplicaError(.otherIdentity, "\(path) is the inbox of another device")
         }
+        try mendOutbox()
     }
 
     // MARK: Transactions

@@ -99,6 +99,17 @@ enum ReplicaFile {
     }
 }
 
+extension Statement {
+    /// A whole number to calculate with: 0 in the place of one that is damaged.
+    func number(_ index: Int32) -> Int64 {
+        let number = int64(index)
+        return ReplicaState.possible.contains(number) ? number : 0
+    }
+
+    /// The same where it is there.
+    func optionalNumber(_ index: Int32) -> Int64? { isNull(index) ? nil : number(index) }
+}
+
 /// The one row of the `replica` table.
 struct ReplicaState {
     var identity: String
@@ -147,7 +158,7 @@ struct ReplicaState {
             guard let replica = ReplicaID(row.text(3)) else {
                 throw SQLiteError(.corrupt, "the replica id is damaged")
             }
-            return ReplicaState(
+            let state = ReplicaState(
                 identity: row.text(0), project: row.text(1), inbox: row.optionalText(2), replica: replica,
                 secret: row.optionalText(4), previousReplica: row.optionalText(5), previousSecret: row.optionalText(6),
                 attempt: row.int64(7), nonce: row.text(8), nextN: row.int64(9), settledN: row.int64(10),
@@ -157,7 +168,21 @@ struct ReplicaState {
                 clockOffset: row.optionalInt64(15), synced: row.int64(16),
                 generation: row.int64(17), pendingRead: row.int64(18), pendingSeen: row.int64(19),
                 pendingArchive: row.int64(20), ahead: row.bool(21), aheadLastN: row.int64(22))
+            guard state.isPossible else { throw SQLiteError(.corrupt, "a number in the row of the replica is damaged") }
+            return state
         }
+    }
+
+    /// No replica has numbers that large; and sums of those that are smaller are numbers too.
+    static let possible: ClosedRange<Int64> = -(1 << 54)...1 << 54
+
+    private var isPossible: Bool {
+        let numbers = [
+            attempt, nextN, settledN, cursor.position, time, divergence.computed, divergence.reported ?? 0,
+            clockOffset ?? 0,
+            synced, generation, pendingRead, pendingSeen, pendingArchive, aheadLastN,
+        ]
+        return numbers.allSatisfy(Self.possible.contains) && cursor.position >= 0
     }
 
     /// Writes what changes between welcomes: the cursor, numbers, the overlay's marks.

@@ -18,12 +18,14 @@ private struct Frames {
 
     mutating func int() -> Int64 {
         random.chance(20)
-            ? random.pick([0, 1, -1, .max, .min]) : Int64(bitPattern: random.next() >> UInt64(random.below(64)))
+            ? random.pick([0, 1, -1, JSONObject.largestInt, -JSONObject.largestInt])
+            : (random.chance(50) ? 1 : -1) * Int64(random.next() >> UInt64(11 + random.below(53)))
     }
 
     /// A position, a number or a size: not negative.
     mutating func position() -> Int64 {
-        random.chance(20) ? random.pick([0, 1, .max]) : Int64(random.next() >> UInt64(1 + random.below(63)))
+        random.chance(20)
+            ? random.pick([0, 1, JSONObject.largestInt]) : Int64(random.next() >> UInt64(11 + random.below(53)))
     }
 
     mutating func maybe<T>(_ value: (inout Frames) -> T) -> T? { random.chance(50) ? value(&self) : nil }

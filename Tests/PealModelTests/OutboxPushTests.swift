@@ -55,6 +55,15 @@ import Testing
     #expect(device.received(.busy(retryAfter: -5), bytes: 40) == [.cancel(.push), .resetPush, .schedule(.busy, 1)])
 }
 
+@Test func `a hub makes nobody wait for more than ten minutes`() {
+    var device = DeviceBench.live(outbox: true)
+    _ = device.pushed(last: 3)
+    let actions = device.received(.busy(retryAfter: JSONObject.largestInt), bytes: 40)
+    #expect(actions == [.cancel(.push), .resetPush, .schedule(.busy, 600_000)])
+    _ = device.received(.drain(low: JSONObject.largestInt - 1, high: JSONObject.largestInt), bytes: 40)
+    #expect(device.closed(.draining, "").reconnectDelay == 600_000)
+}
+
 @Test func `a new session offers what was sent again, and a push of the old one is forgotten`() {
     var device = DeviceBench.live(outbox: true)
     _ = device.pushed(last: 3)

@@ -123,6 +123,26 @@ import Testing
         #expect(quick > 600)
     }
 
+    @Test(arguments: [
+        #""time":1,"time":2,"id":"$","publish":"p","body":{"sent":1}"#,
+        #""time":1,"id":"$","id":"00000000-0000-0000-0000-000000000000","publish":"p","body":{"sent":1}"#,
+        #""time":1,"id":"$","publish":"p","publish":"q","body":{"sent":1}"#,
+        #""time":1,"id":"$","publish":"p","body":{"sent":1,"sent":2}"#,
+        #""time":1,"id":"$","publish":"p","body":{"sent":1,"type":"a","type":"b"}"#,
+        #""time":1,"id":"$","publish":"p","body":{"sent":1,"category":"a","category":"b"}"#,
+        #""time":1,"id":"$","publish":"p","body":{"sent":1,"topic":"a","topic":"b"}"#,
+        #""time":1,"id":"$","publish":"p","body":{"sent":1,"expires":3,"expires":4}"#,
+        #""time":1,"id":"$","publish":"p","body":{"sent":1,"title":7}"#,
+        #""time":1,"id":"$","publish":"p","body":{"sent":1,"content":{}}"#,
+        #""time":1,"id":"$","publish":"p","body":{"sent":1,"actionURL":false}"#,
+        #""time":9007199254740992,"id":"$","publish":"p","body":{"sent":1}"#,
+    ])
+    func `what counts once, or is of the wrong type, takes the long way`(members: String) {
+        let id = "00000000-0000-7000-8000-000000000001"
+        let bytes = Array("{\"kind\":\"item\",\(members.replacing("$", with: id))}".utf8)
+        #expect(bytes.withUnsafeBufferPointer { LeanItem(entry: $0) == nil })
+    }
+
     @Test func `cut and scrambled entries never trap the quick way`() {
         var random = Seeded(11)
         let id = ItemID(high: 1, low: 2)

@@ -8,7 +8,8 @@ import PealModel
 final class DamagedFile {
     /// Tables by the input's choice; the outbox most often.
     static let tables = [
-        "outbox", "outbox", "outbox", "outbox", "outbox", "outbox", "journal", "journal", "item", "register", "mark", "preference",
+        "outbox", "outbox", "outbox", "outbox", "outbox", "outbox", "journal", "journal", "item", "register", "mark",
+        "preference",
         "catalogue", "fact", "interest", "replica", "raw", "session",
     ]
 
@@ -91,12 +92,16 @@ final class DamagedFile {
         // The row by its place in the order of its key.
         let key = Self.keys[table] ?? "rowid"
         var chosen: [String] = []
-        rows("SELECT \(key.split(separator: ",").map { "quote(\($0))" }.joined(separator: " || ',' || ")) FROM \(table) ORDER BY \(key)") {
+        rows(
+            "SELECT \(key.split(separator: ",").map { "quote(\($0))" }.joined(separator: " || ',' || ")) FROM \(table) ORDER BY \(key)"
+        ) {
             chosen.append(Self.text($0, 0))
         }
         guard !chosen.isEmpty else { return }
         let place = "(\(key)) = (\(chosen[index % chosen.count]))"
-        if table == "outbox" { rows("SELECT uid FROM outbox WHERE \(place)") { damaged.insert(sqlite3_column_int64($0, 0)) } }
+        if table == "outbox" {
+            rows("SELECT uid FROM outbox WHERE \(place)") { damaged.insert(sqlite3_column_int64($0, 0)) }
+        }
         touched.insert(table)
         set(table, column, place, &input)
     }
@@ -126,7 +131,10 @@ final class DamagedFile {
         case 0: sqlite3_bind_null(statement, 1)
         case 1: sqlite3_bind_int64(statement, 1, input.strangeNumber())
         case 2: sqlite3_bind_double(statement, 1, Double(bitPattern: input.number(8)))
-        case 3: bind(statement, GoldenFrames.operationTexts[input.index(below: GoldenFrames.operationTexts.count)], isText: true)
+        case 3:
+            bind(
+                statement, GoldenFrames.operationTexts[input.index(below: GoldenFrames.operationTexts.count)],
+                isText: true)
         case 4: bind(statement, Array(input.take(Int(input.byte()))), isText: true)
         case 5: bind(statement, Array(input.take(Int(input.byte()))), isText: false)
         default: bind(statement, input.patched(value(table, column, place)), isText: true)
@@ -156,6 +164,13 @@ final class DamagedFile {
                 sqlite3_bind_blob(statement, 1, start, Int32(buffer.count), transient)
             }
         }
+    }
+
+    /// The highest number that is settled.
+    var settled: Int64 {
+        var settled: Int64 = 0
+        rows("SELECT settled_n FROM replica") { settled = sqlite3_column_int64($0, 0) }
+        return settled
     }
 
     /// The uids of rows that wait to be sent and were not changed.

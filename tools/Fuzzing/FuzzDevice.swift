@@ -103,10 +103,11 @@ final class FuzzDevice {
         }
     }
 
+    /// - Parameter names: the checks that count; nil for all.
     /// - Returns: what the file shows of broken invariants.
-    func verify() -> String? {
+    func verify(_ names: Set<String>?) -> String? {
         do throws(ReplicaError) {
-            let found = try store.verify().checks.filter(\.isFailure)
+            let found = try store.verify().checks.filter { $0.isFailure && names?.contains($0.name) ?? true }
             return found.isEmpty ? nil : "the file is broken: \(found.map { "\($0.name): \($0.result)" })"
         } catch {
             return "the file cannot be checked: \(error)"

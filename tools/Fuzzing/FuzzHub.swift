@@ -112,7 +112,8 @@ final class FuzzHub {
             case .write, .bye: break
             }
         }
-        return session.received(.ping, now: time.now).isEmpty || isOpen ? nil : "a closed session answers"
+        if isOpen { return nil }
+        return session.received(.ping, now: time.now).isEmpty ? nil : "a closed session answers"
     }
 
     private func close(_ code: CloseCode) {
@@ -139,7 +140,8 @@ final class FuzzHub {
             guard let last = entries.last else { return }
             let standing = try reader.sum(of: inbox)
             let batch = Batch(
-                session: id, from: position, to: last.position, chain: last.chain, entries: entries.map { $0.bytes[...] },
+                session: id, from: position, to: last.position, chain: last.chain,
+                entries: entries.map { $0.bytes[...] },
                 sum: standing.head == last.position ? standing.sum : nil)
             let frame = DownFrame.batch(batch).bytes
             down.append(frame)
@@ -240,7 +242,9 @@ final class FuzzHub {
     }
 
     private func moved() {
-        guard let inbox, isOpen, let reader = try? store.makeReader(), let log = try? reader.log(of: inbox) else { return }
+        guard let inbox, isOpen, let reader = try? store.makeReader(), let log = try? reader.log(of: inbox) else {
+            return
+        }
         perform(session.headMoved(to: log.head))
     }
 

@@ -1,11 +1,14 @@
 import PealModel
+import PealReplica
 
 extension FuzzTarget {
     /// The codec of the frames, both directions: what decodes is encoded to what decodes to the same value, and bytes that are
     /// written once are written so again. Entries of batches are folded, mutations of pushes are resolved.
     package static let frames = FuzzTarget(
         name: "frames", seeds: { GoldenFrames.all },
-        dictionary: JSONWords.all + ["hello", "batch", "page", "push", "mutations", "entries", "effect", "results", "cursor"],
+        dictionary: JSONWords.all + [
+            "hello", "batch", "page", "push", "mutations", "entries", "effect", "results", "cursor",
+        ],
         replays: 10_000, run: FrameFuzz.run)
 }
 
@@ -24,7 +27,9 @@ private enum FrameFuzz {
             }
         if let problem = resolve(mutations) { return problem }
         // What could not be understood is never sent.
-        guard !mutations.contains(where: { if case .malformed = $0.operation { true } else { false } }) else { return nil }
+        guard !mutations.contains(where: { if case .malformed = $0.operation { true } else { false } }) else {
+            return nil
+        }
         let encoded = frame.bytes
         // Members with a default are written out, so a frame at the limit may pass it.
         guard encoded.count <= Limits.frameUp else { return nil }
@@ -36,17 +41,23 @@ private enum FrameFuzz {
     private static func down(_ bytes: [UInt8]) -> String? {
         guard let frame = try? DownFrame(bytes[...]) else { return nil }
         let encoded = frame.bytes
-        guard let again = try? DownFrame(encoded[...]) else { return "a down frame was encoded to what cannot be decoded" }
+        guard let again = try? DownFrame(encoded[...]) else {
+            return "a down frame was encoded to what cannot be decoded"
+        }
         guard again == frame else { return "a down frame changed by encoding" }
         guard again.bytes == encoded else { return "a down frame is encoded in two ways" }
-        if case .batch(let batch) = frame { return fold(batch.entries) }
-        return nil
+        switch frame {
+        case .batch(let batch): return fold(batch.entries)
+        case .page(let page): return QuickWay.check(page, bytes)
+        default: return nil
+        }
     }
 
     private static func fold(_ entries: [RawJSON]) -> String? {
         var user = InboxState(device: false)
         var device = InboxState(device: true)
         for bytes in entries {
+            if let problem = QuickWay.check(bytes) { return problem }
             guard let entry = try? Entry(bytes) else { continue }
             user.fold(entry)
             device.fold(entry)
@@ -77,6 +88,7 @@ private enum FrameFuzz {
         if let value = try? JSON(bytes[...]) {
             guard (try? JSON(value.bytes[...])) == value else { return "a JSON value changed by encoding" }
         }
+        if (try? JSON(bytes[...])) != nil, let problem = QuickWay.check(bytes[...]) { return problem }
         if let entry = try? Entry(bytes[...]), let problem = round(entry) { return problem }
         guard let object = try? JSONObject(bytes[...]) else { return nil }
         _ = try? Outcome(object)
@@ -95,5 +107,39 @@ private enum FrameFuzz {
             return "an operation was encoded to what cannot be decoded"
         }
         return again == operation ? nil : "an operation changed by encoding"
+    }
+}
+
+/// A replica reads most items in one pass of its own; what that gives must be what the codec gives.
+enum QuickWay {
+    static func check(_ page: Page, _ bytes: [UInt8]) -> String? {
+        guard let object = try? JSONObject(bytes[...]), let rows = try? object.array("rows") else {
+            return "a page without rows was read"
+        }
+        let read = rows.map { row in (try? JSONObject(row)).flatMap { try? SnapshotRow($0) } }
+        return read == page.rows ? nil : "the quick way reads the rows of a page in another way than the long way"
+    }
+
+    /// - Parameter entry: valid JSON.
+    static func check(_ entry: RawJSON) -> String? {
+        guard let lean = entry.withUnsafeBufferPointer({ LeanItem(entry: $0) }) else { return nil }
+        guard let whole = try? Entry(entry), case .item(let id, let publish, let body) = whole.kind,
+            let object = try? JSONObject(body), let item = try? ItemBody(object)
+        else { return "the quick way reads an item that the long way refuses" }
+        func text(_ range: Range<Int>?) -> String? {
+            range.map {
+                String(
+                    decoding: entry[(entry.startIndex + $0.lowerBound)..<(entry.startIndex + $0.upperBound)],
+                    as: UTF8.self)
+            }
+        }
+        let same = [
+            lean.time == whole.time, ItemID(high: lean.high, low: lean.low) == id, text(lean.publish) == publish,
+            text(lean.body) == String(decoding: body, as: UTF8.self), lean.sent == item.sent,
+            lean.expires == item.expires,
+            lean.silent == item.silent, text(lean.type) ?? "message" == item.type, text(lean.category) == item.category,
+            text(lean.topic) == item.topic,
+        ]
+        return same.allSatisfy { $0 } ? nil : "the quick way reads an item in another way than the long way: \(same)"
     }
 }

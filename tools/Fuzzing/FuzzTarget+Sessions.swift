@@ -51,7 +51,9 @@ enum SessionStep: UInt8, CaseIterable {
 
 /// Programs to begin with.
 enum SessionSeeds {
-    private static func program(_ steps: [(SessionStep, [UInt8])]) -> [UInt8] { steps.flatMap { [$0.0.rawValue] + $0.1 } }
+    private static func program(_ steps: [(SessionStep, [UInt8])]) -> [UInt8] {
+        steps.flatMap { [$0.0.rawValue] + $0.1 }
+    }
 
     static func all() -> [(name: String, bytes: [UInt8])] {
         let begin: [(SessionStep, [UInt8])] = [(.publish, [3]), (.start, []), (.flow, [])]
@@ -59,11 +61,44 @@ enum SessionSeeds {
             ("session", program(begin + [(.act, [0, 0]), (.flow, []), (.publish, [1]), (.flow, [])])),
             ("device", [1] + program(begin + [(.act, [9, 0]), (.flow, [])])),
             ("acts", program(begin + (0..<12).flatMap { [(.act, [$0, 0]), (.otherAct, [$0, 1]), (.flow, [])] })),
-            ("cuts", program(begin + (0..<6).flatMap { [(.act, [$0, 0]), (.deliverUp, []), (.cut, []), (.clock, [3]), (.flow, [])] })),
-            ("restore", program(begin + [(.backUpHub, []), (.act, [0, 0]), (.flow, []), (.restoreHub, []), (.clock, [5]), (.flow, [])])),
-            ("doubled", program(begin + [(.act, [0, 0]), (.doubleUp, []), (.flow, []), (.publish, [2]), (.write, []), (.doubleDown, []), (.flow, [])])),
-            ("restarts", program(begin + [(.act, [1, 0]), (.restartDevice, []), (.flow, []), (.restartHub, []), (.clock, [4]), (.flow, [])])),
-            ("quiet", program(begin + [(.clock, [7]), (.clock, [7]), (.networkChanged, []), (.flow, []), (.upkeep, []), (.token, [])])),
+            (
+                "cuts",
+                program(
+                    begin
+                        + (0..<6).flatMap {
+                            [(.act, [$0, 0]), (.deliverUp, []), (.cut, []), (.clock, [3]), (.flow, [])]
+                        })
+            ),
+            (
+                "restore",
+                program(
+                    begin + [
+                        (.backUpHub, []), (.act, [0, 0]), (.flow, []), (.restoreHub, []), (.clock, [5]), (.flow, []),
+                    ])
+            ),
+            (
+                "doubled",
+                program(
+                    begin + [
+                        (.act, [0, 0]), (.doubleUp, []), (.flow, []), (.publish, [2]), (.write, []), (.doubleDown, []),
+                        (.flow, []),
+                    ])
+            ),
+            (
+                "restarts",
+                program(
+                    begin + [
+                        (.act, [1, 0]), (.restartDevice, []), (.flow, []), (.restartHub, []), (.clock, [4]),
+                        (.flow, []),
+                    ])
+            ),
+            (
+                "quiet",
+                program(
+                    begin + [
+                        (.clock, [7]), (.clock, [7]), (.networkChanged, []), (.flow, []), (.upkeep, []), (.token, []),
+                    ])
+            ),
         ]
         for index in GoldenFrames.up.indices {
             seeds.append(("up-\(index)", program(begin + [(.goldenUp, [UInt8(index), 0]), (.flow, [])])))

@@ -63,7 +63,8 @@ struct FuzzInput {
     mutating func strangeNumber() -> Int64 {
         let choice = byte()
         let strange: [Int64] = [
-            0, 1, -1, 2, 3, .max, .min, .max - 1, .min + 1, 1 << 31, 1 << 32, 1 << 53, -(1 << 53), 1_700_000_000_000, 499, 501,
+            0, 1, -1, 2, 3, .max, .min, .max - 1, .min + 1, 1 << 31, 1 << 32, 1 << 53, -(1 << 53), 1_700_000_000_000,
+            499, 501,
         ]
         if Int(choice) < strange.count { return strange[Int(choice)] }
         return choice < 128 ? Int64(choice) - 16 : Int64(bitPattern: number(8))

@@ -48,7 +48,8 @@ final class HTTPFuzz: @unchecked Sendable {
         var target: [UInt8] = []
         for part in route.pattern.split(separator: "/") {
             target.append(UInt8(ascii: "/"))
-            target += part.hasPrefix("{") ? request.parameter(part == "{instance}" ? ["instance"] : known) : Array(part.utf8)
+            target +=
+                part.hasPrefix("{") ? request.parameter(part == "{instance}" ? ["instance"] : known) : Array(part.utf8)
         }
         let headers = request.headers(flags)
         let query = request.line()
@@ -70,7 +71,8 @@ final class HTTPFuzz: @unchecked Sendable {
         guard response.contentType?.hasPrefix("application/json") == true else { return nil }
         guard let json = try? JSON(response.body[...]) else { return "\(place) answers what is no JSON" }
         let isError = json["error"] != nil || json["errors"] != nil
-        return isError == (response.status >= 400) ? nil : "\(place) answers \(response.status) in the shape of the other"
+        return isError == (response.status >= 400)
+            ? nil : "\(place) answers \(response.status) in the shape of the other"
     }
 }
 

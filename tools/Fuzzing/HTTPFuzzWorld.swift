@@ -17,7 +17,8 @@ enum HTTPFuzzWorld {
             platform: "apns", token: "token", metadata: nil, in: project.key, now: time.now
         ).device
         _ = try store.act(.interests(replace: ["donuts"]), uid: 1, observed: nil, in: device.inbox, now: time.now)
-        let categories = #"{"categories":[{"slug":"billing","label":"Billing","channels":[{"slug":"email","label":"Mail","enabled":true}]}]}"#
+        let categories =
+            #"{"categories":[{"slug":"billing","label":"Billing","channels":[{"slug":"email","label":"Mail","enabled":true}]}]}"#
         _ = try store.setCatalogue(
             Catalogue.categories(JSONObject(Array(categories.utf8)[...])), in: project.key, now: time.now)
         var items: [String] = []
@@ -58,7 +59,9 @@ struct DocumentedStatuses {
             if depth == 0 { path = "" }
             if depth == 2 { path = word.hasPrefix("/") ? String(word) : "" }
             if depth == 4 { operation = word.uppercased() }
-            guard depth == 8, !path.isEmpty, let status = Int(word.filter(\.isNumber)), word.hasPrefix("\"") else { continue }
+            guard depth == 8, !path.isEmpty, let status = Int(word.filter(\.isNumber)), word.hasPrefix("\"") else {
+                continue
+            }
             statuses["\(operation) \(path)", default: []].insert(status)
         }
         precondition(!statuses.isEmpty, "schema/rest/openapi.yaml has routes")

@@ -26,13 +26,19 @@ extension MemoryHubStore {
             if let catalogue = bringCatalogue(for: mutation.operation, in: state.replicas[row].inbox, now: now) {
                 result.appended.append(catalogue)
             }
+            var before: [Settled] = []
+            if mutation.operation == .end {
+                before = mutations.prefix(while: { $0.n != mutation.n }).compactMap {
+                    settled($0, of: state.replicas[row])
+                }
+            }
             guard let appended = try process(mutation, row: row, now: now) else {
                 result.stop = .failed(n: mutation.n)
                 return result
             }
             result.appended.append(appended)
             if state[state.replicas[row].inbox].kind.isDeleted {
-                result.settled.append(Settled(n: mutation.n, uid: mutation.uid, outcome: .applied))
+                result.settled = before + [Settled(n: mutation.n, uid: mutation.uid, outcome: .applied)]
                 result.stop = .ended
                 return result
             }

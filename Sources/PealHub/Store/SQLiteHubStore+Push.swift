@@ -43,14 +43,15 @@ extension SQLiteHubStore {
             if let catalogue = try bringCatalogue(for: mutation.operation, in: view, now: now) {
                 result.appended.append(catalogue)
             }
+            let before = try outcomes(before: mutation, in: mutations, of: row)
             guard let appended = try process(mutation, of: &row, in: &view, now: now) else {
                 result.stop = .failed(n: mutation.n)
                 return result
             }
             result.appended.append(appended)
             if view.inbox.kind == .deleted {
-                // The log goes with the device, so the outcome of its last act goes by itself.
-                result.settled.append(Settled(n: mutation.n, uid: mutation.uid, outcome: .applied))
+                // The log goes with the device, so the outcomes of its last push go by themselves.
+                result.settled = before + [Settled(n: mutation.n, uid: mutation.uid, outcome: .applied)]
                 result.stop = .ended
                 return result
             }
@@ -86,6 +87,19 @@ extension SQLiteHubStore {
             return Settled(n: mutation.n, uid: mutation.uid, outcome: .duplicate)
         }
         return uid == mutation.uid ? Settled(n: mutation.n, uid: uid, outcome: outcome) : nil
+    }
+
+    /// The outcomes of what comes before an `end` in its push: their entries go with the log.
+    private func outcomes(
+        before end: Mutation, in mutations: [Mutation], of row: ReplicaRow
+    ) throws(HubStoreError) -> [Settled] {
+        guard end.operation == .end else { return [] }
+        var outcomes: [Settled] = []
+        for mutation in mutations {
+            if mutation.n == end.n { break }
+            if let settled = try settled(mutation, of: row) { outcomes.append(settled) }
+        }
+        return outcomes
     }
 
     /// Processes the next mutation in a savepoint of its own; nil where it failed and will be tried again.

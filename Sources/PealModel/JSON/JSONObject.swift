@@ -104,10 +104,16 @@ public struct JSONObject: Sendable {
         return string
     }
 
-    /// An integer member, or nil where it is absent.
+    /// The largest whole number that a member may have, either way: 2⁵³ − 1, which every JSON reader takes for what it is, and of
+    /// which sums and thousandfolds still are numbers (docs/sync.md section 6).
+    public static let largestInt: Int64 = 1 << 53 - 1
+
+    /// An integer member, or nil where it is absent. At most ``largestInt``, either way.
     public func int(_ key: StaticString) throws(JSONError) -> Int64? {
         guard let value = raw(key) else { return nil }
-        guard let int = JSON.int(of: value) else { throw JSONError("'\(key)' is not an integer of 64 bits") }
+        guard let int = JSON.int(of: value), (-Self.largestInt...Self.largestInt).contains(int) else {
+            throw JSONError("'\(key)' is no whole number of 53 bits")
+        }
         return int
     }
 

@@ -23,17 +23,21 @@ package struct LeanItem {
         var found: UInt8 = 0
         while scanner.take(UInt8(ascii: ",")) {
             guard let key = scanner.key() else { return nil }
+            // Of two equal keys the first counts: that takes the long way too.
             if scanner.equal(key, "time") {
-                guard let value = scanner.int() else { return nil }
+                guard found & 1 == 0, let value = scanner.int() else { return nil }
                 time = value
                 found |= 1
             } else if scanner.equal(key, "id") {
-                guard let value = scanner.plainString(), let id = scanner.uuid(value) else { return nil }
+                guard found & 2 == 0, let value = scanner.plainString(), let id = scanner.uuid(value) else {
+                    return nil
+                }
                 (high, low) = id
                 found |= 2
             } else if scanner.equal(key, "publish") {
-                guard let value = scanner.plainString() else { return nil }
+                guard found & 8 == 0, let value = scanner.plainString() else { return nil }
                 publish = value
+                found |= 8
             } else if scanner.equal(key, "body") {
                 let start = scanner.index
                 guard found & 4 == 0, members(&scanner) else { return nil }
@@ -43,7 +47,9 @@ package struct LeanItem {
                 guard scanner.skip() else { return nil }
             }
         }
-        guard scanner.take(UInt8(ascii: "}")), scanner.index == bytes.count, found == 7, sent != nil else { return nil }
+        guard scanner.take(UInt8(ascii: "}")), scanner.index == bytes.count, found & 7 == 7, sent != nil else {
+            return nil
+        }
     }
 
     /// Scans a body alone, as a snapshot row carries it.
@@ -60,23 +66,26 @@ package struct LeanItem {
             guard let key = scanner.key() else { return false }
             switch (key.count, scanner.bytes[key.lowerBound]) {
             case (4, UInt8(ascii: "s")) where scanner.equal(key, "sent"):
-                guard let value = scanner.int() else { return false }
+                guard sent == nil, let value = scanner.int() else { return false }
                 sent = value
             case (4, UInt8(ascii: "t")) where scanner.equal(key, "type"):
-                guard let value = scanner.plainString() else { return false }
+                guard type == nil, let value = scanner.plainString() else { return false }
                 type = value
             case (8, UInt8(ascii: "c")) where scanner.equal(key, "category"):
-                guard let value = scanner.plainString() else { return false }
+                guard category == nil, let value = scanner.plainString() else { return false }
                 category = value
             case (5, UInt8(ascii: "t")) where scanner.equal(key, "topic"):
-                guard let value = scanner.plainString() else { return false }
+                guard topic == nil, let value = scanner.plainString() else { return false }
                 topic = value
             case (7, UInt8(ascii: "e")) where scanner.equal(key, "expires"):
-                guard let value = scanner.int() else { return false }
+                guard expires == nil, let value = scanner.int() else { return false }
                 expires = value
             case (6, UInt8(ascii: "s")) where scanner.equal(key, "silent"):
-                guard scanner.take("true") else { return false }
+                guard !silent, scanner.take("true") else { return false }
                 silent = true
+            case (5, UInt8(ascii: "t")), (5, UInt8(ascii: "m")), (7, UInt8(ascii: "c")), (9, UInt8(ascii: "a")):
+                // Title, media, content, action URL: what is no text is wrong, and said so on the long way.
+                guard scanner.peeks(UInt8(ascii: "\"")), scanner.skip() else { return false }
             default:
                 guard scanner.skip() else { return false }
             }

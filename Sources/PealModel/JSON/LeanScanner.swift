@@ -12,6 +12,9 @@ struct LeanScanner {
         return true
     }
 
+    /// Whether a byte is next.
+    func peeks(_ byte: UInt8) -> Bool { index < bytes.count && bytes[index] == byte }
+
     mutating func take(_ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
         guard index + count <= bytes.count else { return false }
@@ -51,7 +54,7 @@ struct LeanScanner {
         return nil
     }
 
-    /// An integer of at most 18 digits.
+    /// An integer of at most 15 digits, of which there are none that are too large.
     mutating func int() -> Int64? {
         let negative = take(UInt8(ascii: "-"))
         let start = index
@@ -60,7 +63,7 @@ struct LeanScanner {
             value = value &* 10 &+ Int64(bytes[index] &- 0x30)
             index += 1
         }
-        guard index > start, index - start <= 18, index < bytes.count else { return nil }
+        guard index > start, index - start <= 15, index < bytes.count else { return nil }
         switch bytes[index] {
         case UInt8(ascii: ","), UInt8(ascii: "}"): return negative ? -value : value
         default: return nil

@@ -15,6 +15,8 @@ public struct DeviceSession: Equatable, Sendable {
     static let greetingDelay: Milliseconds = 10_000
     /// Milliseconds that the answer to a push may take.
     static let pushDelay: Milliseconds = 30_000
+    /// Milliseconds that a hub can make a replica wait for, at most.
+    static let longestWait: Milliseconds = 600_000
     /// Milliseconds in which a second snapshot of one epoch is reported.
     static let resetPeriod: Milliseconds = 300_000
     /// Bytes of a push that a frame which was too large does not go below.
@@ -283,12 +285,12 @@ public struct DeviceSession: Equatable, Sendable {
             live.busy = true
             live.outboxWaits = true
             state = .live(live)
-            return [.cancel(.push), .resetPush, .schedule(.busy, max(retryAfter, 1))]
+            return [.cancel(.push), .resetPush, .schedule(.busy, min(max(retryAfter, 1), Self.longestWait))]
         case (.renew(let seconds), .live): return [.fetchToken(within: max(0, min(seconds, 86_400)) * 1_000)]
         case (.ping, .live): return [.send(.pong)]
         case (.pong, .live): return [.cancel(.probe)]
         case (.drain(let low, let high), .live):
-            drainWindow = low...high
+            drainWindow = min(max(low, 0), Self.longestWait)...min(max(low, high, 0), Self.longestWait)
             return []
         case (.error(let code, _, let message, _), _): return [.report("the hub says \(code): \(message)")]
         default: return []

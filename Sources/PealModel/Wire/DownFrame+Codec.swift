@@ -25,7 +25,9 @@ extension DownFrame {
         case "renewed": return .renewed(expires: try object.required("expires", object.int("expires")))
         case "drain":
             let spread = try object.required("spread", object.array("spread")).map { JSON.int(of: $0) }
-            guard spread.count == 2, let low = spread[0], let high = spread[1], low >= 0, high >= low else {
+            guard spread.count == 2, let low = spread[0], let high = spread[1], low >= 0, high >= low,
+                high <= JSONObject.largestInt
+            else {
                 throw JSONError("'spread' is no range")
             }
             return .drain(low: low, high: high)
