@@ -25,6 +25,8 @@ package final class MemoryHubStore: HubStore {
     var hasher = SHA256Hasher()
     package let retention: Retention
     var trimRound = TrimRound()
+    /// Where the round was when the group commit began: what was trimmed in one that is undone comes again.
+    private var trimBefore = TrimRound()
     /// Matching inboxes above which a publish becomes a durable job.
     package var wideFrom = HubStoreLimits.wideFrom
     /// A test's fault, called before a mutation is processed.
@@ -63,6 +65,7 @@ package final class MemoryHubStore: HubStore {
     package func begin() throws(HubStoreError) {
         precondition(!isInTransaction, "one group commit at a time")
         isInTransaction = true
+        trimBefore = trimRound
         nextSeq = Int64(state.entries.count) + 1
     }
 
@@ -75,6 +78,7 @@ package final class MemoryHubStore: HubStore {
     package func rollback() {
         guard isInTransaction else { return }
         isInTransaction = false
+        trimRound = trimBefore
         state = committed.state.withLock { $0 }
     }
 
