@@ -28,6 +28,8 @@ extension Replica {
                     id: page.id, firstAt: page.at, newestAt: page.at, newestChain: page.chain, after: page.after,
                     isComplete: false, rows: 0, epoch: session.epoch ?? state.cursor.epoch ?? 0, logPosition: page.at,
                     logChain: page.chain, hasInterests: page.rest?.interests != nil, isPartial: try canBePartial(state))
+                // The base is empty, whatever its kept sum says.
+                if stage?.isPartial == true { state.sum = 0 }
                 if let rest = page.rest { try stage?.add(rest, connection) }
             }
             guard var stage else { preconditionFailure("a stage was made above") }
@@ -107,9 +109,8 @@ extension Replica {
         _ stage: Stage, _ state: inout ReplicaState
     ) throws(SQLiteError) -> (report: SwapReport, quarantined: [Position], foreign: Bool) {
         var report = SwapReport(
-            before: try connection.int("SELECT count(*) FROM item"), after: 0, ahead: state.ahead, common: nil,
-            lostActs: 0,
-            reoffered: session.reoffers, unexplained: [], unexplainedCount: 0)
+            before: stage.isPartial ? 0 : try connection.int("SELECT count(*) FROM item"), after: 0, ahead: state.ahead,
+            common: nil, reoffered: session.reoffers, unexplained: [], unexplainedCount: 0)
         if state.ahead {
             report.lost = try connection.int(
                 "SELECT count(*) FROM item WHERE NOT EXISTS (SELECT 1 FROM stage_item s WHERE s.position = item.position AND s.id = item.id)"

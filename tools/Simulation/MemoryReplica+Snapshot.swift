@@ -63,6 +63,8 @@ extension MemoryReplica {
         let time = state.base.time(at: common)
         let lastN = session.offersAll ? 0 : state.aheadLastN
         report.common = common
+        report.lost = Int64(
+            state.base.items.count { stage.base.items[$0.key]?.state.position != $0.value.state.position })
         report.reoffered = session.reoffers
         report.lostActs = Int64(state.journal.count { ($0.n ?? 0) > lastN && $0.outcome?.code != .void })
         if !session.reoffers {
@@ -87,6 +89,7 @@ extension MemoryReplica {
         }
         state.nextN = state.aheadLastN + 1
         state.settledN = min(state.settledN, state.aheadLastN)
+        report.offered = Int64(state.outbox.count { $0.state != .dead })
     }
 
     private static func lower(_ act: inout OutboxAct, to common: Position, time: Milliseconds) {
