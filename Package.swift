@@ -82,6 +82,12 @@ let package = Package(
         .target(
             name: "Fuzzing", dependencies: ["CPealSQLite", "PealHub", "PealHubMemory", "PealModel", "PealReplica"],
             path: "tools/Fuzzing", swiftSettings: swiftSettings),
+        .target(name: "CPealFaultVFS", dependencies: ["CPealSQLite"], path: "tools/CPealFaultVFS"),
+        .target(
+            name: "Faults", dependencies: ["CPealFaultVFS", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
+            path: "tools/Faults", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "peal-faults", dependencies: ["Faults"], path: "tools/peal-faults", swiftSettings: swiftSettings),
 
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
@@ -97,6 +103,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "FaultsTests", dependencies: ["Faults", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "peal-load"],

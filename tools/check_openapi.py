@@ -1,7 +1,11 @@
 """The work of tools/check-openapi."""
 
+import base64
+import hashlib
+import hmac
 import json
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -49,13 +53,20 @@ for path, method, operation in operations():
             examples += 1
 
 
+def operation_of(method, path):
+    """The operation that serves a path, with its name; as the router does, a literal wins over a parameter."""
+    target = path.split("?")[0].split("/")
+    template, operation = min(
+        ((template, operation) for template, m, operation in operations()
+         if m == method and len(template.split("/")) == len(target)
+         and all(a == b or a.startswith("{") for a, b in zip(template.split("/"), target))),
+        key=lambda found: [part.startswith("{") for part in found[0].split("/")])
+    return f"{template} {method}", operation
+
+
 def call(base, method, path, headers=None, body=None):
     """Calls the hub and checks the answer against what the document says of it."""
-    target = path.split("?")[0]
-    template, operation = next(
-        (template, operation) for template, m, operation in operations()
-        if m == method and len(template.split("/")) == len(target.split("/"))
-        and all(a == b or a.startswith("{") for a, b in zip(template.split("/"), target.split("/"))))
+    operation = operation_of(method, path)[1]
     request = urllib.request.Request(base + path, method=method.upper(), headers=headers or {}, data=body)
     try:
         answer = urllib.request.urlopen(request, timeout=10)
@@ -65,50 +76,183 @@ def call(base, method, path, headers=None, body=None):
     what = f"{method} {path}: {status}"
     if str(status) not in operation["responses"]:
         sys.exit(f"{what} is not in the document")
+    content = resolved(operation["responses"][str(status)]).get("content")
+    if content is None:
+        if text:
+            sys.exit(f"{what} has a body")
+        return status, None
     media_type = answer.headers["Content-Type"].split(";")[0]
-    content = resolved(operation["responses"][str(status)])["content"]
     if media_type not in content:
         sys.exit(f"{what} has the type {media_type}")
     value = json.loads(text) if media_type == "application/json" else text.decode()
     check(content[media_type]["schema"], value, what)
-    return status
+    return status, value
 
 
 def check_hub(base, instance, key, secret):
+    """Calls every operation, most of them in several ways, and tells how many answers there were."""
     json_type = {"Content-Type": "application/json"}
     bearer = {"Authorization": "Bearer " + secret, **json_type}
     admin = {"X-MAGICBELL-API-KEY": key, "X-MAGICBELL-API-SECRET": secret, **json_type}
-    user = {"X-MAGICBELL-API-KEY": key, "X-MAGICBELL-API-SECRET": secret, "X-MAGICBELL-USER-EXTERNAL-ID": "mary"}
-    publishes = f"/publish_api/v1/instances/{instance}/publishes"
-    calls = [
-        (200, "get", "/healthz", None, None), (200, "get", "/config", None, None),
-        (404, "get", "/notifications", {**user, "X-MAGICBELL-USER-EXTERNAL-ID": "nobody at all"}, None),
-        (401, "get", "/notifications", None, None), (422, "get", "/notifications?page=x", user, None),
-        (401, "post", "/notifications", json_type, b"{}"), (400, "post", "/notifications", admin, b"{"),
-        (422, "post", "/notifications", admin, b"{}"), (413, "post", "/notifications", admin, b" " * 300000),
-    ]
-    for path, method, operation in operations():
-        body = resolved(operation.get("requestBody", {})).get("content", {}).get("application/json", {}).get("example")
-        if body is None:
-            continue
-        data = json.dumps(body).encode()
-        if path == "/notifications":
-            calls.append((201, method, path, admin, data))
-            continue
-        path = path.replace("{instance}", instance)
-        calls += [
-            (200, method, path, bearer, data), (400, method, path, bearer, b"["), (422, method, path, bearer, b"{}"),
-            (400, method, path, bearer, b" " * 250000), (401, method, path, json_type, data),
-            (404, method, path.replace(instance, "00000000-0000-4000-8000-000000000000"), bearer, data),
-        ]
-    calls += [(200, "get", "/standing?position=0", user, None), (422, "get", "/standing?position=x", user, None),
-              (404, "get", "/standing?inbox=0", admin, None), (401, "get", "/standing", None, None)]
-    calls += [(200, "get", "/notifications", user, None), (200, "get", "/notifications?per_page=1&read=false", user, None)]
-    for wanted, *arguments in calls:
-        status = call(base, *arguments)
+    user = {**admin, "X-MAGICBELL-USER-EXTERNAL-ID": "mary"}
+    nobody = {**user, "X-MAGICBELL-USER-EXTERNAL-ID": "nobody at all"}
+    called, answers = set(), 0
+
+    def want(wanted, method, path, headers=None, body=None):
+        nonlocal answers
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        status, value = call(base, method, path, headers, data)
         if status != wanted:
-            sys.exit(f"{arguments[0]} {arguments[1]}: {status}, not {wanted}")
-    return len(calls)
+            sys.exit(f"{method} {path}: {status}, not {wanted}: {value}")
+        called.add(operation_of(method, path)[0])
+        answers += 1
+        return value
+
+    def example(method, path):
+        return resolved(document["paths"][path][method]["requestBody"])["content"]["application/json"]["example"]
+
+    want(200, "get", "/healthz")
+    want(200, "get", "/config")
+    # Sending and the list
+    send = example("post", "/notifications")
+    once = {**admin, "Idempotency-Key": "once"}
+    first = want(201, "post", "/notifications", once, send)
+    if want(201, "post", "/notifications", once, send) != first:
+        sys.exit("the same Idempotency-Key was answered differently")
+    want(409, "post", "/notifications", once, {"notification": {**send["notification"], "title": "Another"}})
+    want(401, "post", "/notifications", json_type, b"{}")
+    want(400, "post", "/notifications", admin, b"{")
+    want(422, "post", "/notifications", admin, b"{}")
+    want(413, "post", "/notifications", admin, b" " * 300000)
+    want(401, "get", "/notifications")
+    want(404, "get", "/notifications", nobody)
+    want(422, "get", "/notifications?page=x", user)
+    page = want(200, "get", "/notifications?per_page=1&read=false", user)
+    if page["total"] != 1:
+        sys.exit("one sending is not one item")
+    item = page["notifications"][0]["id"]
+    # One item, and all
+    want(200, "get", f"/notifications/{item}", user)
+    for method, rest in [("post", "read"), ("post", "unread"), ("post", "seen"), ("post", "archive"), ("delete", "archive")]:
+        want(204, method, f"/notifications/{item}/{rest}?position={page['position']}", user)
+        want(404, method, f"/notifications/none/{rest}", user)
+        want(401, method, f"/notifications/{item}/{rest}")
+        want(422, method, f"/notifications/{item}/{rest}?position=x", user)
+    for what in ("read", "seen"):
+        want(204, "post", f"/notifications/{what}", user)
+        want(204, "post", f"/notifications/{what}?category=orders&topic=order:42", user)
+        want(404, "post", f"/notifications/{what}", nobody)
+    want(204, "delete", f"/notifications/{item}", user)
+    want(404, "delete", f"/notifications/{item}", user)
+    want(404, "get", f"/notifications/{item}", user)
+    # Preferences and the catalogue
+    want(200, "get", "/categories", admin)
+    want(200, "put", "/categories", admin, example("put", "/categories"))
+    want(422, "put", "/categories", admin, b'{"categories":[{}]}')
+    want(401, "put", "/categories", json_type, b"{}")
+    want(200, "get", "/notification_preferences", user)
+    want(404, "get", "/notification_preferences", nobody)
+    preferences = example("put", "/notification_preferences")
+    want(200, "put", "/notification_preferences", user, preferences)
+    want(422, "put", "/notification_preferences", user, b"{}")
+    required = {"categories": [{"slug": "billing", "channels": [{"slug": "in_app", "enabled": False}]}]}
+    want(422, "put", "/notification_preferences", user, {"notification_preferences": required})
+    # Broadcasts
+    broadcast = want(201, "post", "/broadcasts", admin, {"broadcast": send["notification"]})["broadcast"]
+    if want(200, "get", f"/broadcasts/{broadcast['id']}", admin)["broadcast"] != broadcast:
+        sys.exit("a broadcast is shown differently from how it was answered")
+    want(200, "get", "/broadcasts?per_page=1", admin)
+    want(422, "get", "/broadcasts?per_page=0", admin)
+    want(404, "get", "/broadcasts/none", admin)
+    want(422, "post", "/broadcasts", admin, b"{}")
+    # Users and push subscriptions
+    made = example("post", "/users")
+    made["user"]["external_id"] = "nancy"
+    made["user"]["email"] = "nancy@example.org"
+    nancy = want(201, "post", "/users", admin, made)["user"]["id"]
+    want(200, "post", "/users", admin, made)
+    want(422, "post", "/users", admin, {"user": {"first_name": "Nancy"}})
+    for name in (nancy, "external_id:nancy", "email:Nancy@example.org"):
+        want(200, "get", f"/users/{name}", admin)
+        want(200, "put", f"/users/{name}", admin, {"user": {"last_name": "Lee"}})
+    want(422, "put", f"/users/{nancy}", admin, {"user": {"external_id": "another"}})
+    subscription = {"push_subscription": {"device_token": "a token", "platform": "ios"}}
+    of_nancy = {**user, "X-MAGICBELL-USER-EXTERNAL-ID": "nancy"}
+    want(201, "post", "/push_subscriptions", of_nancy, subscription)
+    if len(want(422, "post", "/push_subscriptions", of_nancy, {"push_subscription": {}})["errors"]) != 2:
+        sys.exit("not both members are named")
+    want(200, "get", "/push_subscriptions", of_nancy)
+    want(404, "delete", "/push_subscriptions/a%20token", user)
+    want(204, "delete", "/push_subscriptions/a%20token", of_nancy)
+    want(204, "delete", f"/users/{nancy}", admin)
+    for method in ("get", "put", "delete"):
+        want(404, method, "/users/external_id:nancy", admin, None if method != "put" else {"user": {}})
+    # Where an inbox stands
+    want(200, "get", "/standing?position=0", user)
+    want(422, "get", "/standing?position=x", user)
+    want(404, "get", "/standing?inbox=0", admin)
+    want(401, "get", "/standing")
+    check_interests(want, example, instance, bearer, json_type, secret)
+    left = {path + " " + method for path, method, _ in operations()} - called
+    if left:
+        sys.exit(f"not called: {sorted(left)}")
+    return answers
+
+
+def check_interests(want, example, instance, bearer, json_type, secret):
+    """Calls the operations of the interests surface."""
+    nowhere = "00000000-0000-4000-8000-000000000000"
+    for path in document["paths"]:
+        if not path.startswith("/publish_api"):
+            continue
+        data = example("post", path)
+        target = path.replace("{instance}", instance)
+        want(200, "post", target, bearer, data)
+        want(400, "post", target, bearer, b"[")
+        want(422, "post", target, bearer, b"{}")
+        want(400, "post", target, bearer, b" " * 250000)
+        want(401, "post", target, json_type, data)
+        want(404, "post", path.replace("{instance}", nowhere), bearer, data)
+    devices = f"/device_api/v1/instances/{instance}/devices/apns"
+    device = want(200, "post", devices, json_type, {"token": "t1", "metadata": {"sdkVersion": "1"}})["id"]
+    if want(200, "post", devices, json_type, {"token": "t1"})["id"] != device:
+        sys.exit("a known token got another device")
+    want(422, "post", devices, json_type, b"{}")
+    want(404, "post", devices.replace(instance, nowhere), json_type, {"token": "t1"})
+    one = f"{devices}/{device}"
+    want(200, "get", one)
+    want(404, "get", f"{devices}/none")
+    want(200, "put", one + "/metadata", json_type, {"a": 1})
+    want(200, "put", one + "/token", json_type, {"token": "t2"})
+    want(422, "put", one + "/token", json_type, b"{}")
+    want(200, "put", one + "/interests", json_type, {"interests": ["b", "a", "c"]})
+    want(422, "put", one + "/interests", json_type, {"interests": ["not allowed"]})
+    want(200, "post", one + "/interests/d")
+    want(422, "post", one + "/interests/%C3%A9")
+    want(200, "delete", one + "/interests/b")
+    page = want(200, "get", one + "/interests?limit=2")
+    rest = want(200, "get", one + "/interests?limit=2&cursor=" + page["responseMetadata"]["nextCursor"])
+    if page["interests"] + rest["interests"] != ["a", "c", "d"]:
+        sys.exit("the interests are not what was set")
+    want(401, "put", one + "/user", json_type)
+    want(200, "put", one + "/user", {"Authorization": "Bearer " + user_token(instance, secret, "peter"), **json_type})
+    want(400, "put", one + "/user", {"Authorization": "Bearer " + user_token(instance, secret, "paul"), **json_type})
+    if want(200, "get", one)["userId"] != "peter":
+        sys.exit("the device is not the user's")
+    for api in ("user_api", "customer_api"):
+        want(401, "delete", f"/{api}/v1/instances/{instance}/users/peter", json_type)
+        want(200, "delete", f"/{api}/v1/instances/{instance}/users/peter", bearer)
+    want(404, "get", one)
+    want(200, "delete", one)
+
+
+def user_token(instance, secret, user):
+    """A user token as the stock SDKs make it."""
+    def part(value):
+        return base64.urlsafe_b64encode(value).rstrip(b"=")
+    claims = {"iss": f"https://{instance}.pushnotifications.pusher.com", "sub": user, "exp": time.time() + 60}
+    text = part(b'{"alg":"HS256"}') + b"." + part(json.dumps(claims).encode())
+    return (text + b"." + part(hmac.new(secret.encode(), text, hashlib.sha256).digest())).decode()
 
 
 count = sum(1 for _ in operations())

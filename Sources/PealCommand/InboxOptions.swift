@@ -83,12 +83,14 @@ enum InboxOptions {
         while ContinuousClock.now < deadline {
             status = await inbox.status
             if await inbox.isSettled { return status }
+            // Where the inbox mends itself, by a new id or by a snapshot, it is back in a moment.
+            let mends = await !inbox.recentNotices.isEmpty
             switch status.state {
             case .stopped:
                 throw CommandError(
                     code: .refused, message: "The hub refused: \(status.message ?? "no reason was given").",
                     hint: "Check --key, --user and --hmac. What you did is kept.")
-            case .offline where status.message != nil: return offline(status)
+            case .offline where status.message != nil && !mends: return offline(status)
             case .elsewhere where try await inbox.outbox().allSatisfy({ $0.state == .dead || $0.state == .held }):
                 return status
             default: break

@@ -215,6 +215,7 @@ extension Replica {
     ///   - code: its close code; nil for a lost connection.
     ///   - reason: a sentence without content.
     public func sessionEnded(code: CloseCode?, reason: String) throws(ReplicaError) {
+        try setLoading(false)
         try write(.normal) { () throws(SQLiteError) in
             session = SessionMemory()
             try resetRows(retryAt: nil)

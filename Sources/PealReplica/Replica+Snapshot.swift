@@ -17,7 +17,8 @@ extension Replica {
     /// once; else the batch that passes that page does it (``apply(_:)``). Until then the app sees the old base; where that is
     /// empty it sees the pages as they come, marked as partial (``DeliveredPage/isPartial``).
     public func stage(_ page: Page) throws(ReplicaError) -> Staged {
-        try write(page.last ? .full : .normal) { () throws(SQLiteError) in
+        try setLoading(!page.last)
+        return try write(page.last ? .full : .normal) { () throws(SQLiteError) in
             var state = try loadState()
             var stage = try Stage.load(connection)
             // Only a first page carries the rest; its id, a position, may be one that another log has used.
@@ -49,6 +50,20 @@ extension Replica {
                 position: state.cursor.position, rows: stage.rows, last: page.last, settledThrough: state.settledN,
                 swap: swap.report, divergence: page.at == state.cursor.position ? try compare(page.sum, &state) : nil)
         }
+    }
+
+    /// Pages of the write-ahead log while a snapshot is loaded: 64 MiB, what its file keeps at most.
+    private static let loadingCheckpoint = 16_384
+
+    /// Checkpoints wait for the disk: there are few of them while much is written.
+    func setLoading(_ loads: Bool) throws(ReplicaError) {
+        guard loads != isLoading, !isReadOnly else { return }
+        do throws(SQLiteError) {
+            try connection.setCheckpoint(pages: loads ? Self.loadingCheckpoint : Connection.Options().checkpointPages)
+        } catch {
+            throw ReplicaError(error)
+        }
+        isLoading = loads
     }
 
     /// Whether pages may go to the base as they come: it is that of the beginning, and nothing else is to be compared with them.

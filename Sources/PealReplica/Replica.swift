@@ -24,6 +24,8 @@ public final class Replica {
     let queries: Queries
     private var synchronous = Connection.Synchronous.full
 
+    /// Checkpoints are few, because a snapshot is being loaded.
+    var isLoading = false
     /// What the running session knows and a crash may forget.
     var session = SessionMemory()
     /// The overlay as last computed; nil where it must be computed anew.

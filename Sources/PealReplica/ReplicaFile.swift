@@ -23,9 +23,14 @@ enum ReplicaFile {
         // A foreign file must not even be turned to write-ahead logging, so it is looked at first.
         var status = stat()
         if stat(path, &status) == 0, status.st_size > 0 {
-            let reader = try openReadOnly(path, cacheKiB: 256, vfs: options.vfs)
-            let version = try migrator.check(reader, allowsNewer: true)
-            if version > Int32(migrator.steps.count) { return (reader, true) }
+            do throws(SQLiteError) {
+                let reader = try openReadOnly(path, cacheKiB: 256, vfs: options.vfs)
+                let version = try migrator.check(reader, allowsNewer: true)
+                if version > Int32(migrator.steps.count) { return (reader, true) }
+            } catch {
+                guard error.code == .readOnlyRollback else { throw error }
+                try undoJournal(path, options)
+            }
         }
         var settings = Connection.Options()
         settings.cacheKiB = options.cacheKiB
@@ -54,6 +59,16 @@ enum ReplicaFile {
             insert.bind(4, options.clock.wall())
             try insert.run()
         }
+    }
+
+    /// Lets SQLite undo the journal of somebody who died while the file was being turned to write-ahead logging, and does not turn
+    /// it: it may be a foreign one.
+    private static func undoJournal(_ path: String, _ options: ReplicaOptions) throws(SQLiteError) {
+        var settings = Connection.Options()
+        settings.creates = false
+        settings.usesWriteAheadLog = false
+        settings.vfs = options.vfs
+        _ = try migrator.check(Connection(path: path, options: settings))
     }
 
     /// Opens for reading only; the file must be there.

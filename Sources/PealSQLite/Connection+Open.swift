@@ -69,7 +69,9 @@ extension Connection {
         if options.readOnly {
             try execute("PRAGMA query_only = ON; SELECT count(*) FROM sqlite_schema")
         } else {
-            try useWriteAheadLog(waitingMilliseconds: options.busyTimeoutMilliseconds)
+            if options.usesWriteAheadLog {
+                try useWriteAheadLog(waitingMilliseconds: options.busyTimeoutMilliseconds)
+            }
             try execute(
                 "PRAGMA wal_autocheckpoint = \(options.checkpointPages); PRAGMA journal_size_limit = 67108864;"
                     + "SELECT count(*) FROM sqlite_schema")
@@ -81,8 +83,17 @@ extension Connection {
     ///
     /// - Throws: ``SQLiteError``.
     public func setSynchronous(_ synchronous: Synchronous) throws(SQLiteError) {
+        try undoLeftOver()
         precondition(!isInTransaction, "the durability of a transaction cannot change within it")
         try execute("PRAGMA synchronous = \(synchronous.rawValue)")
+    }
+
+    /// Chooses how many pages the write-ahead log takes before a commit moves them into the file. Each such move waits for the disk
+    /// twice, so that whoever writes much for once lets it grow.
+    ///
+    /// - Throws: ``SQLiteError``.
+    public func setCheckpoint(pages: Int) throws(SQLiteError) {
+        try execute("PRAGMA wal_autocheckpoint = \(pages)")
     }
 
     /// SQLite's busy timeout does not cover the change of journal that several openers of a new file try at once.

@@ -8,6 +8,11 @@ extension Connection {
     public func transaction<R, E: Error>(
         _ kind: TransactionKind, failure: (SQLiteError) -> E, _ body: () throws(E) -> R
     ) throws(E) -> R {
+        do throws(SQLiteError) {
+            try undoLeftOver()
+        } catch {
+            throw failure(error)
+        }
         precondition(!isInTransaction, "a transaction within a transaction: use savepoint")
         do throws(SQLiteError) {
             try kind == .immediate ? runControl("BEGIN IMMEDIATE") : runControl("BEGIN DEFERRED")
@@ -43,6 +48,20 @@ extension Connection {
     public func rollback() {
         // Where the undoing fails too, SQLite completes it when the file is next opened.
         if isInTransaction { try? runControl(Self.rollbackSQL) }
+        // A change of the schema makes SQLite prepare the statement again, and for that memory can be missing.
+        owesRollback = isInTransaction
+    }
+
+    /// Undoes a transaction whose ``rollback()`` failed for want of memory; nothing where there is none. Whoever begins a
+    /// transaction without ``transaction(_:_:)`` calls it before.
+    ///
+    /// - Throws: ``SQLiteError``: `noMemory` where it cannot be undone now either.
+    public func undoLeftOver() throws(SQLiteError) {
+        guard owesRollback else { return }
+        rollback()
+        guard !owesRollback else {
+            throw SQLiteError(.noMemory, "an earlier transaction cannot be undone for want of memory")
+        }
     }
 
     private static let rollbackSQL: StaticString = "ROLLBACK"

@@ -10,6 +10,8 @@ public final class Connection {
         public var readOnly = false
         /// Makes the file where it is not there, with mode 0600 whatever the umask; so are its log and its index.
         public var creates = true
+        /// Turns a file that is written to write-ahead logging; else its journal stays as it is.
+        public var usesWriteAheadLog = true
         /// Milliseconds that a lock is waited for.
         public var busyTimeoutMilliseconds: Int32 = 5_000
         /// KiB of page cache; Debian's default is 2,000.
@@ -48,6 +50,8 @@ public final class Connection {
 
     let handle: OpaquePointer
     let counter = StepCounter()
+    /// A rollback failed, and its transaction is still open.
+    var owesRollback = false
     private var cache: [UnsafeRawPointer: CachedStatement] = [:]
     /// The path that it was opened with.
     public let path: String

@@ -24,6 +24,8 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let noMemory = Code(rawValue: 7)
         /// The file is read-only, or was opened so.
         public static let readOnly = Code(rawValue: 8)
+        /// A crash left a journal that only a connection which writes can undo; refines `readOnly`.
+        public static let readOnlyRollback = Code(rawValue: 8 | 3 << 8)
         /// ``Connection/interrupter`` stopped it.
         public static let interrupted = Code(rawValue: 9)
         /// Reading or writing the disk failed.

@@ -63,7 +63,7 @@ struct VerifyTests {
         #expect(both.status == 0, "\(both)")
         let results = try checks(both)
         #expect(results["hubSum"] == "passed" && results["hubCounts"] == "passed" && results["hubChain"] == "passed")
-        #expect(results.count == 17)
+        #expect(results.count == 18)
 
         // Another device goes on: the file is behind.
         let other = try Directory()

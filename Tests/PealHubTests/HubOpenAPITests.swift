@@ -24,9 +24,9 @@ import Testing
 
     @Test func `every route stands in the OpenAPI file, and nothing else does`() throws {
         let hub = try TestHub()
-        let served = Set(hub.server.routes.map { "\($0.method.rawValue) \($0.pattern)" })
+        let served = Set(hub.server.routes.map { "\($0.method.rawValue) \($0.pattern.replacing("*}", with: "}"))" })
         #expect(try described() == served)
-        #expect(served.count == 8)
+        #expect(served.count == 43)
     }
 
     @Test func `the OpenAPI file is valid, and the hub's real answers fit it`() throws {

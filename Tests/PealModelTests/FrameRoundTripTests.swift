@@ -110,7 +110,8 @@ private struct Frames {
         Welcome(
             session: bits(), mode: random.pick([.resume, .snapshot, .ahead, .forked]), epoch: bits(), inbox: text(),
             head: position(), lastN: position(), lastUID: maybe { $0.bits() }, settled: many { $0.settled() },
-            attempt: position(), nonce: text(), secret: maybe { $0.text() }, time: int(), heartbeat: position())
+            attempt: position(), nonce: text(), secret: maybe { $0.text() }, time: int(), heartbeat: position(),
+            reoffer: random.chance(50))
     }
 
     mutating func batch() -> Batch {

@@ -38,6 +38,17 @@ import Testing
         #expect(try ReplicaReader(path: path).view().position == 0)
     }
 
+    @Test func `a file that has lost its own row is damaged, and gets no new identity`() throws {
+        let folder = Folder()
+        _ = try folder.open()
+        do {
+            let other = try Connection(path: folder.file())
+            try other.execute("DELETE FROM replica")
+        }
+        let error = #expect(throws: ReplicaError.self) { try folder.open() }
+        #expect(error?.code == .corrupt)
+    }
+
     @Test func `what is no database is refused and left alone`() throws {
         let folder = Folder()
         let content = String(repeating: "this is a diary, not a database. ", count: 100)

@@ -112,7 +112,7 @@ private struct Shown: Equatable, CustomStringConvertible {
 
 /// Laws of docs/sync.md (its table of laws) over the hub's SQL and the device's together.
 @Suite struct LawTests {
-    @Test(arguments: seeds(12))
+    @Test(arguments: seeds(6))
     func `a snapshot that is taken at any moment, and the log after it, are what the whole log is`(_ seed: UInt64)
         throws
     {
@@ -157,7 +157,7 @@ private struct Shown: Equatable, CustomStringConvertible {
         #expect(late.contains { !$0.swaps.isEmpty } || late.count < 3, "seed \(seed): no snapshot was loaded")
     }
 
-    @Test(arguments: seeds(25))
+    @Test(arguments: seeds(10))
     func `where nothing interferes, what is shown while acts wait is what is shown when they have arrived`(
         _ seed: UInt64
     ) throws {

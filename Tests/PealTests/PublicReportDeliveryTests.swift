@@ -214,7 +214,8 @@ import Testing
             if page == 2 { try script.publish("item 11") }
             device.link?.deliver()
             let counts = try device.replica.counts()
-            #expect(counts.isPartial || counts.total == 0 || counts.total >= 10, "a part is shown as the whole: \(counts)")
+            #expect(
+                counts.isPartial || counts.total == 0 || counts.total >= 10, "a part is shown as the whole: \(counts)")
         }
         try device.kill()
         let counts = try device.replica.counts()

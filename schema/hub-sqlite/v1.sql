@@ -235,6 +235,18 @@ CREATE TABLE publish (
 CREATE INDEX publish_pending ON publish (id) WHERE pending IS NOT NULL;
 CREATE INDEX publish_expiring ON publish (expires) WHERE expiring IS NOT NULL;
 
+-- What was sent as a broadcast, as it was asked for; forgotten after 90 days.
+CREATE TABLE broadcast (
+    id INTEGER PRIMARY KEY,
+    project INTEGER NOT NULL,
+    name TEXT NOT NULL UNIQUE,
+    time INTEGER NOT NULL,
+    matched INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+CREATE INDEX broadcast_project ON broadcast (project);
+CREATE INDEX broadcast_time ON broadcast (time);
+
 -- The frozen targets of wide publishes; a row leaves in the transaction that appends its item.
 CREATE TABLE target (
     publish INTEGER NOT NULL,

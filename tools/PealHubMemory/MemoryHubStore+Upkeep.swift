@@ -26,9 +26,10 @@ extension MemoryHubStore {
             forgotten = (forgetAnswers(limit: limit, now: now), forgetActs(limit: limit, now: now))
             noteOldest()
         }
+        let broadcasts = forgetBroadcasts(before: now - HubStoreLimits.broadcastAge, limit: limit)
         let purging = purge(limit: limit)
         let trimming = trim(limit: limit, now: now)
-        return forgotten.answers == limit || forgotten.acts == limit || purging || trimming
+        return forgotten.answers == limit || forgotten.acts == limit || broadcasts == limit || purging || trimming
     }
 
     private func forgetAnswers(limit: Int, now: Milliseconds) -> Int {

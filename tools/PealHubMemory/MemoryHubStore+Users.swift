@@ -6,6 +6,11 @@ extension MemoryHubStore {
         try state.user(identity, in: project)
     }
 
+    package func user(inboxID: String, in project: ProjectKey) throws(HubStoreError) -> UserRecord? {
+        guard let inbox = state.inbox(public: inboxID, in: project) else { return nil }
+        return state.users.lazy.compactMap { $0 }.first { $0.inbox == inbox }
+    }
+
     package func upsertUser(
         _ identity: UserIdentity, profile: UserProfile, in project: ProjectKey, now: Milliseconds
     ) throws(HubStoreError) -> (user: UserRecord, isNew: Bool) {

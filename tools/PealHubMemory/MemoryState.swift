@@ -25,6 +25,7 @@ extension MemoryHubStore {
         /// The entry of number s is at s − 1; nil where a request was undone.
         var entries = Chunks<EntryPlace?>()
         var answers: [ScopedName: AnswerRow] = [:]
+        var broadcasts: [BroadcastRow] = []
         /// Not above the time of the oldest act and of the oldest answer.
         var oldest = Milliseconds.max
         /// Inboxes that were deleted and are not purged.

@@ -1,5 +1,8 @@
 """What has to hold in the end."""
+import glob
 import json
+import os
+import sqlite3
 import subprocess
 from collections import Counter
 
@@ -11,25 +14,60 @@ from kill_loop.world import Failure
 def run(world, deaths):
     """Every check, and the figures."""
     verify(world)
-    dumps = compare(world)
+    compare(world)
     for role in world.roles:
         if role.end() != 0:
             raise Failure("%s did not end by itself: %s" % (role.name, role.process.returncode))
     world.hub.stop()
     world.end_proxy()
-    database = world.hub.database()
+    files(record(world, deaths), world.directory, world.binaries)
+
+
+def record(world, deaths):
+    """What is in no file of the run, kept beside them."""
+    run = {"deaths": deaths, "faults": world.faults,
+           "publishes": [each for publisher in world.publishers for each in publisher.done],
+           "replicas": [{"name": replica.name, "path": os.path.relpath(replica.path, world.directory),
+                         "roles": [role.name for role in replica.roles]} for replica in world.replicas]}
+    with open(world.directory + "/run.json", "w") as file:
+        json.dump(run, file)
+    return run
+
+
+class Role:
+    """A role of a run that is over."""
+
+    def __init__(self, directory, name):
+        self.name, self.files = name, sorted(glob.glob("%s/lines/%s.*.jsonl" % (directory, name)))
+
+
+class Replica:
+    """A file of a run that is over."""
+
+    def __init__(self, directory, row):
+        self.name, self.path = row["name"], directory + "/" + row["path"]
+        self.roles = [Role(directory, name) for name in row["roles"]]
+
+    def open(self):
+        return sqlite3.connect("file:%s?mode=ro" % self.path, uri=True)
+
+
+def files(run, directory, binaries):
+    """What the files of a run say by themselves: acts, publishes, states, histories."""
+    replicas = [Replica(directory, row) for row in run["replicas"]]
+    database = sqlite3.connect("file:%s/hub/hub.sqlite?mode=ro" % directory, uri=True)
     inboxes = {public: (row, kind) for row, public, kind in database.execute(
         "SELECT id, lower(hex(public)), kind FROM inbox")}
     logs = {public: Log(database, row, public) for public, (row, _) in inboxes.items()}
     figures = Counter()
-    histories = acts(world, database, logs, figures)
-    publishes(world, database, logs, inboxes, figures)
-    for replica, dump in dumps:
-        against_log(replica, dump, logs)
+    histories = acts(replicas, database, logs, figures)
+    publishes(run["publishes"], database, logs, inboxes, figures)
+    for replica in replicas:
+        against_log(replica, dumped(binaries, replica), logs)
     results = Counter()
     for history in histories:
         results += history.check()
-    report(world, deaths, figures, histories, results)
+    report(run, figures, histories, results)
 
 
 # MARK: Files and hub
@@ -47,9 +85,9 @@ def verify(world):
             raise Failure("%s: not compared with the hub: %s" % (replica.name, checks))
 
 
-def dumped(world, replica):
+def dumped(binaries, replica):
     """Everything that a file shows: number to (read, seen, archived)."""
-    done = subprocess.run([world.binaries + "/peal-load", "dump", "--file", replica.path], capture_output=True, text=True,
+    done = subprocess.run([binaries + "/peal-load", "dump", "--file", replica.path], capture_output=True, text=True,
                           timeout=120, check=True)
     found = {}
     for line in map(json.loads, done.stdout.splitlines()):
@@ -60,7 +98,7 @@ def dumped(world, replica):
 
 def compare(world):
     """Every device of a user with the hub's list, item by item, and so with each other."""
-    dumps = [(replica, dumped(world, replica)) for replica in world.replicas]
+    dumps = [(replica, dumped(world.binaries, replica)) for replica in world.replicas]
     for user in world.users:
         listed = world.hub.listed(user)
         for replica, dump in dumps:
@@ -68,7 +106,6 @@ def compare(world):
                 different = {n: (dump.get(n), listed.get(n)) for n in dump.keys() | listed.keys()
                              if dump.get(n) != listed.get(n)}
                 raise Failure("%s and the hub differ: %s" % (replica.name, dict(list(different.items())[:5])))
-    return dumps
 
 
 def against_log(replica, dump, logs):
@@ -94,13 +131,13 @@ def identity(replica):
 
 # MARK: Acts
 
-def acts(world, database, logs, figures):
+def acts(files, database, logs, figures):
     """Every act that was acknowledged is in the log once, nothing is there twice, and no kill was taken for a fork."""
     replicas = {public: last for public, last in database.execute("SELECT lower(hex(public)), last_n FROM replica")}
-    if len(replicas) != len(world.replicas):
-        raise Failure("%d replicas of %d files: a kill was taken for a fork" % (len(replicas), len(world.replicas)))
+    if len(replicas) != len(files):
+        raise Failure("%d replicas of %d files: a kill was taken for a fork" % (len(replicas), len(files)))
     histories, known = [], {}
-    for replica in world.replicas:
+    for replica in files:
         inbox, author, journal, dead = identity(replica)
         history = History(replica, logs[inbox], author, journal)
         histories.append(history)
@@ -144,7 +181,7 @@ def letters(replica, entries, dead):
 
 # MARK: Publishes
 
-def publishes(world, database, logs, inboxes, figures):
+def publishes(publishes, database, logs, inboxes, figures):
     """What was answered is in every inbox that matched, once; what was not answered is there once or not at all."""
     names = {name: time for name, time in database.execute("SELECT name, time FROM publish")}
     users = dict(database.execute(
@@ -159,7 +196,7 @@ def publishes(world, database, logs, inboxes, figures):
             interests[public] = spans(log)
     devices = [public for public, (_, kind) in inboxes.items() if kind == 1]
     titles = set()
-    for publish in (each for publisher in world.publishers for each in publisher.done):
+    for publish in publishes:
         titles.add(publish["title"])
         answered = publish["name"] is not None
         figures["publishes answered" if answered else "publishes not answered"] += 1
@@ -186,7 +223,7 @@ def publishes(world, database, logs, inboxes, figures):
             raise Failure("inbox %s has items that nobody published" % public)
         if inboxes[public][1] == 0:
             continue
-        for entry, wanted in loose(logs[public], world):
+        for entry, wanted in loose(logs[public], publishes):
             raise Failure("item %s in inbox %s, which did not have its interest %s" % (entry["id"], public, wanted))
 
 
@@ -214,9 +251,9 @@ def matches(switches, publish, time):
     return int(any(states))
 
 
-def loose(log, world):
+def loose(log, publishes):
     """Items of a device's inbox that came while the log itself says that no interest of theirs was on."""
-    wanted = {publish["title"]: publish["interests"] for publisher in world.publishers for publish in publisher.done}
+    wanted = {publish["title"]: publish["interests"] for publish in publishes}
     on = set()
     for entry in log.entries:
         effect = entry.get("effect", {})
@@ -228,21 +265,21 @@ def loose(log, world):
 
 # MARK: Figures
 
-def report(world, deaths, figures, histories, results):
+def report(run, figures, histories, results):
     def table(title, counter):
         print(title)
         for key, count in sorted(counter.items(), key=lambda pair: str(pair[0])):
             print("  %8d %s" % (count, key))
 
-    table("%d kills" % sum(deaths.values()), deaths)
+    table("%d kills" % sum(run["deaths"].values()), run["deaths"])
     faults = Counter()
-    for fault in world.faults:
+    for fault in run["faults"]:
         if fault["kind"] == "end":
             connections = fault["connections"]
         elif fault["kind"] != "ready":
             faults[fault["kind"] + (", in the middle of a frame" if fault["mid_frame"] else "")] += 1
     table("%d connections through the proxy, %d faults that hit" % (connections, sum(faults.values())), faults)
-    outlived = [fault["ended"] for fault in world.faults if fault["kind"] == "half-open"]
+    outlived = [fault["ended"] for fault in run["faults"] if fault["kind"] == "half-open"]
     print("  half-open ones that the device ended itself after 9 s or more: %d, the hub: %d" % (
         sum(each.get("device", 0) >= 9 for each in outlived), sum(each.get("hub", 0) >= 9 for each in outlived)))
     table("acts and publishes", figures)

@@ -1,7 +1,8 @@
 """Whether what the processes of one file were shown is what the hub's log and their own acts say: read-your-writes, monotonic
 reads, and no read that is of no state at all."""
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
+from functools import cached_property
 
 from kill_loop.log import State
 from kill_loop.world import Failure, whole_lines
@@ -34,6 +35,33 @@ class Act:
         if (field, self.kind) in (("read", "read"), ("archived", "archive")):
             return self.op["on"]
         return None
+
+
+class Pending:
+    """The acts that a read may show over the base: (act, whether it must show)."""
+
+    def __init__(self, history, line, first, end):
+        self.history, self.since, self.first, self.end = history, line["t0"], first, end
+
+    def of(self, indices):
+        acts = self.history.acts
+        return [(acts[index], acts[index].acked is not None and acts[index].acked < self.since)
+                for index in indices[bisect_left(indices, self.first):bisect_left(indices, self.end)]]
+
+    def touching(self, number):
+        indices = self.history.touching.get(number, ())
+        return sorted(self.of(indices) + self.marks, key=lambda pair: pair[0].n) if self.marks else self.of(indices)
+
+    @cached_property
+    def marks(self):
+        return self.of(self.history.marks)
+
+    @cached_property
+    def deletes(self):
+        return self.of(self.history.deletes)
+
+    def numbers(self):
+        return {number for act in self.history.acts[self.first:self.end] for number in act.items}
 
 
 class History:
@@ -75,6 +103,7 @@ class History:
         positions = [act.position for act in self.acts]
         if positions != sorted(positions):
             raise Failure("%s: the log does not have the acts in the order of their numbers" % self.replica.name)
+        self.index()
         self.monotonic()
         state = State(self.log)
         for line in sorted(self.reads + self.counts, key=lambda line: line["at"]):
@@ -84,6 +113,18 @@ class History:
             else:
                 self.counted(line, state, self.pending(line, positions))
         return self.result
+
+    def index(self):
+        """Which acts may touch an item, in their order; and when each had begun at the latest, ascending."""
+        self.touching, self.marks, self.deletes, self.begun = {}, [], [], []
+        for index, act in enumerate(self.acts):
+            self.begun.append(max(act.begun, self.begun[-1] if self.begun else 0))
+            if act.kind == "mark":
+                self.marks.append(index)
+            elif act.kind == "delete":
+                self.deletes.append(index)
+            for number in act.items:
+                self.touching.setdefault(number, []).append(index)
 
     def monotonic(self):
         """A read that begins after another has ended is of no earlier position."""
@@ -99,14 +140,8 @@ class History:
         self.result["monotonic"] += len(lines)
 
     def pending(self, line, positions):
-        """Acts that the base of a read does not have, in order: (act, whether it must show)."""
-        found = []
-        for act in self.acts[bisect_right(positions, line["at"]):]:
-            if act.acked is not None and act.acked < line["t0"]:
-                found.append((act, True))
-            elif act.begun <= line["t"]:
-                found.append((act, False))
-        return found
+        """Acts that the base of a read does not have: from one index of `acts` up to another."""
+        return Pending(self, line, bisect_right(positions, line["at"]), bisect_right(self.begun, line["t"]))
 
     def possible(self, number, field, base, pending, at):
         """The values that a field may show; more than one where the order of things is not known."""
@@ -128,24 +163,23 @@ class History:
 
     def read(self, line, state, pending):
         numbers, flags = line["items"][::2], line["items"][1::2]
-        gone = {number for act, certain in pending if act.kind == "delete" and certain for number in act.items}
-        maybe = {number for act, certain in pending if act.kind == "delete" for number in act.items} - gone
-        touched = {number for act, _ in pending for number in act.items}
-        marks = [act for act, _ in pending if act.kind == "mark"]
+        gone = {number for act, certain in pending.deletes if certain for number in act.items}
+        maybe = {number for act, certain in pending.deletes for number in act.items} - gone
         for number, flag in zip(numbers, flags):
             item = state.items.get(number)
             if item is None or number in gone:
                 raise Failure("%s: item %d is shown and must not be there: %s" % (self.replica.name, number, line))
+            acts = pending.touching(number)
             shown = {"read": bool(flag & 1), "seen": bool(flag & 2), "archived": bool(flag & 4)}
             for field, value in shown.items():
                 values = {getattr(item, field)}
-                if number in touched or marks:
-                    values = self.possible(number, field, getattr(item, field), pending, line["at"])
+                if acts:
+                    values = self.possible(number, field, getattr(item, field), acts, line["at"])
                     self.result["own pending"] += len(values) == 1
                 if value not in values:
                     raise Failure(
                         "%s: item %d shows %s = %s, and not as %s: %s, pending %s"
-                        % (self.replica.name, number, field, value, values, line, [(a.uid, a.op, c) for a, c in pending]))
+                        % (self.replica.name, number, field, value, values, line, [(a.uid, a.op, c) for a, c in acts]))
                 self.result["fields"] += 1
         self.whole(line, numbers, state, gone, maybe)
         self.result["reads"] += 1
@@ -164,17 +198,18 @@ class History:
 
     def counted(self, line, state, pending):
         """The three counts, within what acts of unknown order leave open."""
-        if any(act.kind == "mark" for act, _ in pending):
+        if pending.marks:
             return
         low, high = [state.total, state.unread, state.unseen], [state.total, state.unread, state.unseen]
-        for number in {number for act, _ in pending for number in act.items}:
+        for number in pending.numbers():
+            acts = pending.touching(number)
             item = state.items.get(number)
             if item is None:
                 continue
             was = [not item.archived, not item.archived and not item.read, not item.archived and not item.seen]
-            sets = {field: self.possible(number, field, getattr(item, field), pending, line["at"])
+            sets = {field: self.possible(number, field, getattr(item, field), acts, line["at"])
                     for field in ("read", "seen", "archived")}
-            deletes = [certain for act, certain in pending if act.kind == "delete" and number in act.items]
+            deletes = [certain for act, certain in acts if act.kind == "delete"]
             kept = True not in deletes
             for index, field in enumerate((None, "read", "seen")):
                 may = kept and False in sets["archived"] and (field is None or False in sets[field])

@@ -6,7 +6,7 @@ usage: tools/kill_loop/tamper.py DIR [TIMES]
 Each line of the result is one way of spoiling, and in how many of the times it was found. Reads that a concurrent act of another
 device leaves open are not judged (docs/kills.md), so that a spoiled one of these is not found.
 """
-import glob
+import json
 import os
 import random
 import sys
@@ -14,30 +14,11 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 
-from kill_loop.check import identity  # noqa: E402
+from kill_loop.check import Replica, identity  # noqa: E402
 from kill_loop.history import History  # noqa: E402
 from kill_loop.log import Log  # noqa: E402
 from kill_loop.world import Failure  # noqa: E402
 import sqlite3  # noqa: E402
-
-
-class Role:
-    def __init__(self, name, files):
-        self.name, self.files = name, files
-
-
-class Kept:
-    """A replica's file of a run that is over."""
-
-    def __init__(self, directory, path):
-        self.name, self.path = os.path.basename(os.path.dirname(path)), path
-        roles = {}
-        for lines in glob.glob("%s/lines/%s-*.jsonl" % (directory, self.name)):
-            roles.setdefault(os.path.basename(lines).split(".")[0], []).append(lines)
-        self.roles = [Role(name, files) for name, files in roles.items()]
-
-    def open(self):
-        return sqlite3.connect("file:%s?mode=ro" % self.path, uri=True)
 
 
 def flip(history, chance, flag):
@@ -93,11 +74,12 @@ def main():
     chance = random.Random(1)
     database = sqlite3.connect("file:%s/hub/hub.sqlite?mode=ro" % directory, uri=True)
     inboxes = dict(database.execute("SELECT lower(hex(public)), id FROM inbox"))
-    files = sorted(glob.glob(directory + "/*/*.peal"), key=os.path.getsize)
+    with open(directory + "/run.json") as file:
+        rows = json.load(file)["replicas"]
     for title, spoil in WAYS:
         found = 0
         for _ in range(times):
-            replica = Kept(directory, chance.choice(files))
+            replica = Replica(directory, chance.choice(rows))
             inbox, author, journal, _ = identity(replica)
             history = History(replica, Log(database, inboxes[inbox], inbox), author, journal)
             spoil(history, chance)

@@ -61,7 +61,7 @@ enum InspectCommand {
             rows.append(
                 (
                     "hub went back",
-                    "\(Output.time(time)), \(found.wentBackLost ?? 0) notifications gone; its acts were sent again"
+                    "\(Output.time(time)), \(found.wentBackLost ?? 0) notifications gone"
                 ))
         }
         if let time = found.forked {

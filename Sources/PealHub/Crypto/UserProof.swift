@@ -8,9 +8,14 @@ extension UserProof {
         guard proof.contains(".") else {
             return isValid(proof, externalID: id, email: nil, secret: project.secret)
         }
-        let issuers = [project.instance, "https://\(project.instance).pushnotifications.pusher.com"]
-        let token = try? UserToken(
-            verifying: proof, key: Array(project.secret.utf8), issuers: issuers, now: Double(now) / 1_000)
-        return token?.subject.utf8.elementsEqual(id.utf8) ?? false
+        return (try? token(proof, in: project, now: now))?.subject.utf8.elementsEqual(id.utf8) ?? false
+    }
+
+    /// A user token of a project: HS256 with its secret, issued by its instance.
+    static func token(_ text: String, in project: Project, now: Milliseconds) throws(UserToken.Refusal) -> UserToken {
+        try UserToken(
+            verifying: text, key: Array(project.secret.utf8),
+            issuers: [project.instance, "https://\(project.instance).pushnotifications.pusher.com"],
+            now: Double(now) / 1_000)
     }
 }

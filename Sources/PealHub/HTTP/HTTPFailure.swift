@@ -6,6 +6,8 @@ package struct HTTPFailure: Error, Sendable, Equatable, CustomStringConvertible 
     package let code: String
     /// A sentence for the person who reads it; never a body, token or id.
     package let message: String
+    /// Further sentences, where several things are wrong; a surface with a list of errors shows them.
+    package let more: [String]
     /// Fields that belong to the answer (`Allow`, `Retry-After`).
     package let headers: HTTPHeaders
 
@@ -13,11 +15,14 @@ package struct HTTPFailure: Error, Sendable, Equatable, CustomStringConvertible 
     package var description: String { "\(code): \(message)" }
 
     /// A failure. A status outside 400–599 or an empty message is a programming error.
-    package init(status: Int, code: String, message: String, headers: HTTPHeaders = HTTPHeaders()) {
+    package init(
+        status: Int, code: String, message: String, more: [String] = [], headers: HTTPHeaders = HTTPHeaders()
+    ) {
         precondition((400...599).contains(status) && !message.isEmpty, "A failure has a status and a message")
         self.status = status
         self.code = code
         self.message = message
+        self.more = more
         self.headers = headers
     }
 

@@ -46,6 +46,8 @@ package struct HTTPRequest: Sendable {
     package let body: [UInt8]
     /// Where in `segments` each `{name}` of the route's pattern stands.
     var parameterIndexes: [String: Int] = [:]
+    /// The last parameter takes all segments that are left.
+    var takesRest = false
 
     /// The method.
     package var method: HTTPMethod { head.method }
@@ -68,7 +70,9 @@ package struct HTTPRequest: Sendable {
         guard let index = parameterIndexes[name] else {
             preconditionFailure("The pattern of this route has no parameter \(name)")
         }
-        return plusIsSpace ? target.segmentsWithPlusAsSpace[index] : segments[index]
+        let segments = plusIsSpace ? target.segmentsWithPlusAsSpace : segments
+        guard takesRest, index == parameterIndexes.values.max() else { return segments[index] }
+        return segments[index...].joined(separator: "/")
     }
 
     /// Whether the body's media type is the given one, whatever its parameters (`application/json; charset=utf-8`).

@@ -2,7 +2,8 @@
 package struct HTTPRoute: Sendable {
     /// The method; a GET route also serves HEAD.
     package let method: HTTPMethod
-    /// The path: literal segments and `{name}` parameters, as in `/users/{id}/devices`.
+    /// The path: literal segments and `{name}` parameters, as in `/users/{id}/devices`. A `{name*}` at the end takes all that is left, at
+    /// least one segment, with its slashes.
     package let pattern: String
     /// The largest body in bytes, nil for the server's limit.
     package let bodyLimit: Int?
@@ -31,6 +32,8 @@ package struct HTTPRouter: HTTPHandler {
     private enum Part: Hashable {
         case literal(String)
         case parameter
+        /// All that is left of the path.
+        case rest
     }
     private struct Path {
         let parts: [Part]
@@ -38,6 +41,8 @@ package struct HTTPRouter: HTTPHandler {
     }
     /// The known paths by number of segments, the most specific first.
     private let paths: [Int: [Path]]
+    /// Those that end with a rest; they serve what no other path does.
+    private let openPaths: [Path]
 
     /// A table. Two routes with the same method and shape are a programming error.
     package init(_ routes: [HTTPRoute]) {
@@ -54,7 +59,10 @@ package struct HTTPRouter: HTTPHandler {
             }
             paths[parts.count] = candidates
         }
-        self.paths = paths.mapValues { $0.sorted { Self.isMoreSpecific($0.parts, $1.parts) } }
+        openPaths = paths.values.flatMap { $0 }.filter { $0.parts.last == .rest }
+        self.paths = paths.mapValues { list in
+            list.filter { $0.parts.last != .rest }.sorted { Self.isMoreSpecific($0.parts, $1.parts) }
+        }
     }
 
     /// The limit of the route that would serve the request.
@@ -68,6 +76,7 @@ package struct HTTPRouter: HTTPHandler {
             let (route, parameters) = try find(request.head)
             var request = request
             request.parameterIndexes = parameters
+            request.takesRest = route.pattern.hasSuffix("*}")
             route.handle(request, respond)
         } catch {
             respond.send(response(to: error, target: request.target.raw))
@@ -81,7 +90,10 @@ package struct HTTPRouter: HTTPHandler {
 
     private func find(_ head: HTTPRequestHead) throws(HTTPFailure) -> (route: HTTPRoute, parameters: [String: Int]) {
         let segments = head.target.segments
-        let matches = (paths[segments.count] ?? []).filter { Self.matches($0.parts, segments) }
+        var matches = (paths[segments.count] ?? []).filter { Self.matches($0.parts, segments) }
+        if matches.isEmpty {
+            matches = openPaths.filter { $0.parts.count <= segments.count && Self.matches($0.parts, segments) }
+        }
         for wanted in head.method == .head ? [HTTPMethod.head, .get] : [head.method] {
             for path in matches {
                 if let found = path.routes.first(where: { $0.route.method == wanted }) { return found }
@@ -96,7 +108,11 @@ package struct HTTPRouter: HTTPHandler {
     private static func matches(_ parts: [Part], _ segments: [String]) -> Bool {
         zip(parts, segments).allSatisfy { part, segment in
             // Compared as octets: `String` takes differently composed letters for equal.
-            if case .literal(let text) = part { text.utf8.elementsEqual(segment.utf8) } else { !segment.isEmpty }
+            switch part {
+            case .literal(let text): text.utf8.elementsEqual(segment.utf8)
+            case .parameter: !segment.isEmpty
+            case .rest: segments.count > parts.count || !segment.isEmpty
+            }
         }
     }
 
@@ -105,9 +121,12 @@ package struct HTTPRouter: HTTPHandler {
         var parameters: [String: Int] = [:]
         for segment in pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
             if segment.hasPrefix("{"), segment.hasSuffix("}") {
-                let taken = parameters.updateValue(parts.count, forKey: String(segment.dropFirst().dropLast()))
+                precondition(parts.last != .rest, "Nothing follows a rest, in \(pattern)")
+                let isRest = segment.hasSuffix("*}")
+                let name = segment.dropFirst().dropLast(isRest ? 2 : 1)
+                let taken = parameters.updateValue(parts.count, forKey: String(name))
                 precondition(taken == nil, "A parameter twice in \(pattern)")
-                parts.append(.parameter)
+                parts.append(isRest ? .rest : .parameter)
             } else {
                 parts.append(.literal(String(segment)))
             }

@@ -26,7 +26,10 @@ package enum HTTPSurface: Sendable, Hashable, CaseIterable {
         let message = Self.quoted(failure.message)
         let body =
             switch self {
-            case .inbox: #"{"errors":[{"code":\#(code),"message":\#(message)}]}"#
+            case .inbox:
+                #"{"errors":["#
+                    + ([message] + failure.more.map(Self.quoted)).map { #"{"code":\#(code),"message":\#($0)}"# }
+                    .joined(separator: ",") + "]}"
             case .interests: #"{"error":\#(Self.quoted(Self.title(failure.status))),"description":\#(message)}"#
             case .native: #"{"error":{"code":\#(code),"message":\#(message)}}"#
             }

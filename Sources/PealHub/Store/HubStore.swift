@@ -38,6 +38,8 @@ package protocol HubStore: AnyObject {
 
     /// Finds a user. Throws `conflict` where the two identities belong to different users, `invalid` for an empty identity.
     func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
+    /// The user of an inbox's public id; nil where there is none in the project.
+    func user(inboxID: String, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
     /// Finds or creates a user, adds the identity that it lacks and merges the profile in. Throws as ``user(_:in:)`` does.
     func upsertUser(
         _ identity: UserIdentity, profile: UserProfile, in project: ProjectKey, now: Milliseconds
@@ -112,6 +114,17 @@ package protocol HubStore: AnyObject {
     ) throws(HubStoreError) -> Appended?
     /// Appends `expired` for items whose time is over, at most so many; an empty answer means that none is left.
     func expire(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]
+
+    // MARK: Broadcasts
+
+    /// Keeps what was asked for; after the publish, in its transaction.
+    func keep(_ broadcast: BroadcastRecord, in project: ProjectKey) throws(HubStoreError)
+    /// A broadcast by the name of its publish.
+    func broadcast(_ name: String, in project: ProjectKey) throws(HubStoreError) -> BroadcastRecord?
+    /// Broadcasts from the newest on, so many after so many; and how many there are.
+    func broadcasts(
+        in project: ProjectKey, after skipped: Int, limit: Int
+    ) throws(HubStoreError) -> (page: [BroadcastRecord], total: Int)
 
     // MARK: Idempotency, upkeep
 

@@ -10,6 +10,8 @@ package enum HubStoreLimits {
     package static let wideFrom = 2_000
     /// How long an answer is replayed: a day.
     package static let answerAge: Milliseconds = 86_400_000
+    /// How long a broadcast can be looked up: 90 days.
+    package static let broadcastAge: Milliseconds = 90 * 86_400_000
     /// What a row of a snapshot page takes beside its body, at most: two registers, id, publish and punctuation.
     package static let rowOverhead = 640
 }

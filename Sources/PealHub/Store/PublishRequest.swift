@@ -13,6 +13,9 @@ package struct PublishRequest: Sendable {
     /// User inboxes; users that are not there are created, profiles are merged in.
     package var recipients: [Recipient]
 
+    /// What an entry adds to the bytes of its item's body: id, publish, time and names.
+    package static let overhead = 200
+
     /// A user that is meant.
     package struct Recipient: Equatable, Sendable {
         /// Who.

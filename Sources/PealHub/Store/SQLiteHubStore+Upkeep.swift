@@ -66,9 +66,10 @@ extension SQLiteHubStore {
         precondition(limit > 0, "upkeep takes steps")
         let answers = try upkeepQueries.deleteAnswers.all(now - HubStoreLimits.answerAge, limit) { _ in () }.count
         let acts = try upkeepQueries.deleteActs.all(now - Limits.uidAge, limit) { _ in () }.count
+        let broadcasts = try broadcastQueries.forget.all(now - HubStoreLimits.broadcastAge, limit) { _ in () }.count
         let purging = try purge(limit: limit)
         let trimming = try trim(limit: limit, now: now)
-        return answers == limit || acts == limit || purging || trimming
+        return answers == limit || acts == limit || broadcasts == limit || purging || trimming
     }
 
     /// Removes the rows of an inbox that was deleted, little by little; the tombstone stays, so that its replicas are refused.

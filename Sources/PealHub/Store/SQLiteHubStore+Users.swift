@@ -29,6 +29,14 @@ extension SQLiteHubStore {
         try UserFinder(byExternalID: userQueries.byExternalID, byEmail: userQueries.byEmail).find(identity, in: project)
     }
 
+    package func user(inboxID: String, in project: ProjectKey) throws(HubStoreError) -> UserRecord? {
+        guard let publicID = PublicID.bytes(inboxID), let inbox = try inboxes.inbox(public: publicID, in: project)
+        else {
+            return nil
+        }
+        return try userQueries.byInbox.first(inbox.key.row) { UserRecord($0) }
+    }
+
     package func upsertUser(
         _ identity: UserIdentity, profile: UserProfile, in project: ProjectKey, now: Milliseconds
     ) throws(HubStoreError) -> (user: UserRecord, isNew: Bool) {

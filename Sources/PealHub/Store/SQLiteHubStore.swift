@@ -23,6 +23,7 @@ package final class SQLiteHubStore: HubStore {
     let sessionQueries: SessionQueries
     let publishQueries: PublishQueries
     let upkeepQueries: UpkeepQueries
+    let broadcastQueries: BroadcastQueries
     let trimQueries: TrimQueries
     let deferred = DeferredIndex()
     /// Where the logs of `deferred` and of `staged` stand.
@@ -94,6 +95,7 @@ package final class SQLiteHubStore: HubStore {
         sessionQueries = try SessionQueries(database)
         publishQueries = try PublishQueries(database)
         upkeepQueries = try UpkeepQueries(database)
+        broadcastQueries = try BroadcastQueries(database)
         trimQueries = try TrimQueries(database)
         try recoverIndex()
     }
@@ -101,6 +103,7 @@ package final class SQLiteHubStore: HubStore {
     // MARK: Group commit
 
     package func begin() throws(HubStoreError) {
+        try sqlite { () throws(SQLiteError) in try database.connection.undoLeftOver() }
         precondition(!database.connection.isInTransaction, "one group commit at a time")
         staged.removeAll(keepingCapacity: true)
         hasSettled = false

@@ -8,6 +8,7 @@ final class UserQueries {
     let byExternalID: Query
     let byEmail: Query
     let byKey: Query
+    let byInbox: Query
     let insertUser: Query
     let updateUser: Query
     let deleteUser: Query
@@ -34,6 +35,7 @@ final class UserQueries {
         byExternalID = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.external_id = ?2")
         byEmail = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.email = ?2")
         byKey = try database.query("\(UserRecord.select) WHERE u.id = ?1")
+        byInbox = try database.query("\(UserRecord.select) WHERE u.inbox = ?1")
         insertUser = try database.query(
             """
             INSERT INTO user (project, inbox, external_id, email, first_name, last_name, attributes, phone_numbers, created)

@@ -9,7 +9,7 @@ struct InboxSurface: Sendable {
             HTTPRoute(.post, "/notifications") { send($0, $1) },
             HTTPRoute(.get, "/notifications") { list($0, $1) },
             HTTPRoute(.get, "/standing") { standing($0, $1) },
-        ]
+        ] + itemRoutes + preferenceRoutes + userRoutes + pushSubscriptionRoutes + broadcastRoutes
     }
 
     // MARK: Who asks
@@ -64,9 +64,7 @@ struct InboxSurface: Sendable {
         HTTPFailure(status: 401, code: code, message: message)
     }
 
-    static func invalid(_ message: String) -> HTTPFailure {
-        HTTPFailure(status: 422, code: "unprocessable_entity", message: message)
-    }
+    static func invalid(_ message: String) -> HTTPFailure { JSONBody.invalid(message) }
 
     // MARK: POST /notifications
 
@@ -74,11 +72,13 @@ struct InboxSurface: Sendable {
         do throws(HTTPFailure) {
             let project = try admin(request)
             let publish = try SendRequest(request, now: core.clock()).publish(project.key)
-            core.publish(publish) { result in
-                switch result {
-                case .success: respond.send(.json(201, Self.sent(publish)))
-                case .failure(let error): respond.send(HTTPSurface.inbox.response(to: core.failure(error)))
-                }
+            core.perform(
+                project, as: .inbox, key: try RepeatKey(request, caller: "admin"),
+                weight: max(1, publish.recipients.count), respond
+            ) { (store, now) throws(HubStoreError) in
+                let result = try store.publish(publish, now: now)
+                return Work(
+                    response: .json(201, Self.sent(publish)), appended: result.appended, isWide: result.isWide)
             }
         } catch {
             respond.send(HTTPSurface.inbox.response(to: error))
@@ -167,7 +167,7 @@ struct InboxSurface: Sendable {
         return writer.bytes
     }
 
-    private static func write(_ item: ListedItem, _ user: UserRecord, to writer: inout JSONWriter) {
+    static func write(_ item: ListedItem, _ user: UserRecord, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", item.id.description)
         writer.member("number", item.position)

@@ -16,7 +16,7 @@ struct InterestsSurface: Sendable {
             HTTPRoute(.post, base, bodyLimit: Self.interestsBody) { publish($0, $1, to: .interests) },
             HTTPRoute(.post, base + "/interests", bodyLimit: Self.interestsBody) { publish($0, $1, to: .interests) },
             HTTPRoute(.post, base + "/users", bodyLimit: Self.usersBody) { publish($0, $1, to: .users) },
-        ]
+        ] + deviceRoutes + userRoutes
     }
 
     private enum Target: String {
@@ -35,22 +35,35 @@ struct InterestsSurface: Sendable {
         }
     }
 
-    private func authorize(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
+    /// The instance that the path names.
+    func instance(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
         let instance = request.parameter("instance").lowercased()
         // The table also knows API keys, which name no instance.
         guard let project = core.projects.find(instance), project.instance.lowercased() == instance else {
             throw HTTPFailure(status: 404, code: "not_found", message: "There is no instance of this id.")
         }
-        let header = request.headers["Authorization"] ?? ""
-        guard header.lowercased().hasPrefix("bearer "),
-            ConstantTime.areEqual(String(header.dropFirst(7)), project.secret)
-        else {
-            throw HTTPFailure(
-                status: 401, code: "unauthorized",
-                message: "The header 'Authorization: Bearer SECRET' is missing or holds another secret.")
+        return project
+    }
+
+    /// The instance, for who has its secret.
+    func authorize(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
+        let project = try instance(request)
+        guard ConstantTime.areEqual(try bearer(request), project.secret) else {
+            throw Self.unauthorized
         }
         return project
     }
+
+    /// What `Authorization: Bearer` holds.
+    func bearer(_ request: HTTPRequest) throws(HTTPFailure) -> String {
+        let header = request.headers["Authorization"] ?? ""
+        guard header.lowercased().hasPrefix("bearer ") else { throw Self.unauthorized }
+        return String(header.dropFirst(7))
+    }
+
+    private static let unauthorized = HTTPFailure(
+        status: 401, code: "unauthorized",
+        message: "The header 'Authorization: Bearer …' is missing or holds another secret.")
 
     private static func object(_ request: HTTPRequest) throws(HTTPFailure) -> JSON {
         guard request.hasContentType("application/json") else {

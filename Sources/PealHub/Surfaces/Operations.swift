@@ -20,7 +20,13 @@ struct OperationsSurface: Sendable {
     private func config(_ request: HTTPRequest) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("websocket", publicWebSocketURL ?? url(request.headers["Host"] ?? ""))
+        let url = publicWebSocketURL ?? url(request.headers["Host"] ?? "")
+        writer.member("websocket", url)
+        // Where clients of the inbox surface look for it.
+        writer.key("ws")
+        writer.beginObject()
+        writer.member("url", url)
+        writer.endObject()
         writer.member("subprotocol", wireSubprotocol)
         writer.key("versions")
         writer.beginObject()

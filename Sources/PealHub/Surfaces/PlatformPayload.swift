@@ -8,11 +8,17 @@ struct PlatformPayload {
 
     private func platform(_ key: String) -> JSON? { members.first { $0.key == key }?.value }
 
-    /// The item's body. The whole platform payload stays available to the app.
+    /// The item's body. The whole platform payload stays available to the app, where it fits.
+    ///
+    /// A title over its limit is an alert without a title: it becomes the content. Publishers may send more than an item can hold (200 KiB to
+    /// users); then the payload is left out, and the content is cut and ends with an ellipsis.
     ///
     /// - Throws: ``HTTPFailure`` 422 that names the member and the limit.
     func body(now: Milliseconds) throws(HTTPFailure) -> ItemBody {
-        let text = notice
+        var text = notice
+        if let title = text.title, title.unicodeScalars.count > Limits.title {
+            text = (Self.cut(title, to: Limits.title), text.body ?? title)
+        }
         let data = platform("fcm")?["data"] ?? platform("apns")?["data"] ?? platform("web")?["data"]
         let item = ItemBody(
             title: text.title, content: text.body, type: data?["type"]?.stringValue ?? "message",
@@ -21,8 +27,29 @@ struct PlatformPayload {
                 ?? data?["deep_link"]?.stringValue ?? data?["action_url"]?.stringValue,
             payload: JSON.object(members).bytes[...], sent: now, expires: expiry(now),
             silent: text.title == nil && text.body == nil)
-        try Self.check(item)
+        return try Self.fitted(item)
+    }
+
+    /// Bytes of an item that its members beside the content may take, escapes included, when it is cut.
+    private static let beside = 8 * 1024
+
+    private static func fitted(_ item: ItemBody) throws(HTTPFailure) -> ItemBody {
+        var item = item
+        if item.bytes.count + PublishRequest.overhead > Limits.item {
+            item.payload = nil
+            // An escape takes at most six bytes for one.
+            if let content = item.content, item.bytes.count + PublishRequest.overhead > Limits.item {
+                item.content = cut(content, to: (Limits.item - beside) / 6)
+            }
+        }
+        try check(item)
         return item
+    }
+
+    private static func cut(_ text: String, to characters: Int) -> String {
+        var scalars = String.UnicodeScalarView()
+        scalars.append(contentsOf: text.unicodeScalars.prefix(characters - 1))
+        return String(scalars) + "…"
     }
 
     /// Title and body from `apns.aps.alert` (string or object), else `web.notification`, else `fcm.notification`.

@@ -34,6 +34,12 @@ public enum Limits {
     public static let usersPerPublish = 1_000
     /// Characters of an email or an external id.
     public static let identity = 255
+    /// Characters of a person's first or last name, and of a phone number.
+    public static let personName = 50
+    /// Characters of a push token on the inbox surface.
+    public static let subscriptionToken = 255
+    /// Phone numbers of a user.
+    public static let phoneNumbers = 50
     /// Bytes of a slug that a preference names, so that ``preferenceCells`` of them fit into a snapshot's first page.
     public static let slug = 100
     /// Preference cells of a user: with their opt-outs at most 180 kB of a snapshot's first page.

@@ -302,7 +302,7 @@ final class Script {
     }
 
     /// Copies the hub's file, as a backup of this moment.
-    func backup() throws -> String { try copy(directory + "/hub.db") }
+    func backup() throws -> String { try copy(store.path) }
 
     /// Puts a backup in the place of the hub's file.
     func restore(_ backup: String) throws {

@@ -256,6 +256,8 @@ final class ScriptDevice {
     /// Compares the file with the hub, where both stand at one position and nothing is pending: what differs, nil for nothing.
     func difference() throws -> String? {
         guard case .user(let user?, _) = identity else { return "not a user's" }
+        // It would have been repaired, and hide what went wrong.
+        if let divergence = divergences.first { return "it differed: \(divergence)" }
         let inbox = try script.inbox(of: user)
         let standing = try script.reader.sum(of: inbox)
         let cursor = try cursor

@@ -1,0 +1,128 @@
+import PealModel
+
+/// What carrying out a request leaves: the answer, and what follows once it is durable.
+struct Work: Sendable {
+    /// The answer.
+    var response: HTTPResponse
+    /// Entries for connected devices.
+    var appended: [Appended] = []
+    /// A publish was frozen as a durable job.
+    var isWide = false
+    /// Inboxes that are no more: their sessions end with 4201.
+    var ended: [InboxKey] = []
+}
+
+/// A request that may come again: the caller's `Idempotency-Key`, as wide as whoever asks.
+struct RepeatKey: Sendable {
+    /// Characters of a key at most.
+    static let limit = 255
+
+    /// The key in the store: of a project, of a caller, as a digest.
+    let name: String
+    /// Of the whole request; another one under the same key is refused.
+    let digest: [UInt8]
+
+    /// Nil for a request without the header, and for a method that is repeatable anyway.
+    ///
+    /// - Parameters:
+    ///   - caller: whoever the key belongs to: two users of a project never meet.
+    /// - Throws: ``HTTPFailure`` 400 for an empty or too long key.
+    init?(_ request: HTTPRequest, caller: String) throws(HTTPFailure) {
+        guard request.method == .post, let key = request.headers["Idempotency-Key"] else { return nil }
+        guard (1...Self.limit).contains(key.unicodeScalars.count) else {
+            throw .badRequest("bad_idempotency_key", "An Idempotency-Key has 1 to \(Self.limit) characters.")
+        }
+        name = Hexadecimal.encode(Self.hash([Array(caller.utf8), Array(key.utf8)]))
+        digest = Self.hash([Array(request.method.rawValue.utf8), Array(request.target.raw.utf8), request.body])
+    }
+
+    /// The uid of the act that the request is: the same each time it comes, also after the answer has been forgotten.
+    var uid: UInt64 { Self.uid(Array(name.utf8)) }
+
+    private static func uid(_ bytes: [UInt8]) -> UInt64 {
+        max(1, hash([bytes]).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    /// Each part with its length, so that no two lists of parts look alike.
+    private static func hash(_ parts: [[UInt8]]) -> [UInt8] {
+        var text: [UInt8] = []
+        for part in parts {
+            text += Array("\(part.count):".utf8)
+            text += part
+        }
+        return SHA256.hash(text)
+    }
+}
+
+extension HubCore {
+    /// Carries a request out in a group commit, and answers once that is durable.
+    ///
+    /// A request with an `Idempotency-Key` is carried out once in 24 hours: what was answered the first time is answered again, and another
+    /// request under its key is 409. Both are decided in the transaction that carries it out.
+    ///
+    /// - Parameters:
+    ///   - surface: shapes what goes wrong.
+    ///   - key: nil where the caller gave none.
+    ///   - weight: how much of a transaction it is: inboxes or mutations.
+    ///   - work: runs on the store's thread, in a savepoint of its own.
+    func perform(
+        _ project: Project, as surface: HTTPSurface, key: RepeatKey?, weight: Int = 1, _ respond: HTTPResponder,
+        _ work: @escaping @Sendable (any HubStore, Milliseconds) throws(HubStoreError) -> Work
+    ) {
+        let now = clock()
+        let hub = hub
+        committer.submit(
+            weight: weight,
+            { (store) throws(HubStoreError) in
+                if let key, let known = try Self.known(key, project, surface, now, store) {
+                    return Committed(value: known)
+                }
+                let done = try work(store, now)
+                if let key, done.response.status < 500 {
+                    try store.remember(
+                        key.name, digest: key.digest, status: done.response.status, body: done.response.body,
+                        in: project.key, now: now)
+                }
+                return Committed(value: done, appended: done.appended)
+            },
+            completion: { result in
+                switch result {
+                case .success(let done):
+                    if done.isWide { hub.assumeIsolated { $0.fanOut() } }
+                    if !done.ended.isEmpty { hub.assumeIsolated { $0.revoke(done.ended) } }
+                    respond.send(done.response)
+                case .failure(let error): respond.send(surface.response(to: failure(error)))
+                }
+            })
+    }
+
+    /// What is answered to a request that came before; nil for a new one.
+    private static func known(
+        _ key: RepeatKey, _ project: Project, _ surface: HTTPSurface, _ now: Milliseconds, _ store: any HubStore
+    ) throws(HubStoreError) -> Work? {
+        switch try store.replay(key.name, digest: key.digest, in: project.key, now: now) {
+        case .new: return nil
+        case .answered(let status, let body):
+            return Work(response: body.isEmpty ? .empty(status) : .json(status, body))
+        case .different:
+            return Work(
+                response: surface.response(
+                    to: HTTPFailure(
+                        status: 409, code: "idempotency_key_reused",
+                        message: "This Idempotency-Key was used for another request within 24 hours.")))
+        }
+    }
+
+    /// Answers with what a read finds, or in the surface's shape with what went wrong.
+    func read(
+        as surface: HTTPSurface, _ respond: HTTPResponder,
+        _ body: @escaping @Sendable (any HubReader) throws(HubStoreError) -> HTTPResponse
+    ) {
+        reader.read(body) { result in
+            switch result {
+            case .success(let response): respond.send(response)
+            case .failure(let error): respond.send(surface.response(to: failure(error)))
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../../Tests/PealReplicaTests/TestHub.swift

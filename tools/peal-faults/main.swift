@@ -1,0 +1,4 @@
+import Faults
+import Foundation
+
+exit(FaultCommand.run(Array(CommandLine.arguments.dropFirst())))
