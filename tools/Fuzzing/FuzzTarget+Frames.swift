@@ -9,7 +9,7 @@ extension FuzzTarget {
         dictionary: JSONWords.all + [
             "hello", "batch", "page", "push", "mutations", "entries", "effect", "results", "cursor",
         ],
-        replays: 10_000, run: FrameFuzz.run)
+        replays: 4_000, run: FrameFuzz.run)
 }
 
 private enum FrameFuzz {

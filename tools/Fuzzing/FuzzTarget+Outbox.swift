@@ -8,7 +8,7 @@ extension FuzzTarget {
     package static let outbox = FuzzTarget(
         name: "outbox", seeds: OutboxFuzz.seeds,
         dictionary: JSONWords.all + ["read", "mark", "items", "applied", "code"],
-        replays: 700, run: { OutboxFuzz.shared.run($0) })
+        replays: 100, run: { OutboxFuzz.shared.run($0) })
 }
 
 /// The numbers of one replica, as a hub sees them.

@@ -6,7 +6,7 @@ extension FuzzTarget {
     package static let sessions = FuzzTarget(
         name: "sessions", seeds: SessionSeeds.all,
         dictionary: JSONWords.all + SessionStep.allCases.map { String(UnicodeScalar($0.rawValue)) },
-        replays: 1_000, run: SessionWorld.run)
+        replays: 150, run: SessionWorld.run)
 }
 
 /// What an input may do; the first byte of a step, modulo their number.
