@@ -247,7 +247,9 @@ import Testing
         #expect(again.welcome.epoch != device.welcome.epoch)
     }
 
-    @Test func `a restored hub that gave a replica's id another inbox lets it fork, also where its own inbox is back`() throws {
+    @Test func `a restored hub that gave a replica's id another inbox lets it fork, also where its own inbox is back`()
+        throws
+    {
         let hub = try StoreFixture()
         let before = try hub.crashed()
         let device = try hub.joinDevice(replica: 1)
