@@ -1,5 +1,5 @@
 package import PealHub
-package import PealModel
+import PealModel
 
 extension MemoryHubStore {
     package func keep(_ broadcast: BroadcastRecord, in project: ProjectKey) throws(HubStoreError) {
