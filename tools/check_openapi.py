@@ -208,6 +208,10 @@ def check_interests(want, example, instance, bearer, json_type, secret):
         data = example("post", path)
         target = path.replace("{instance}", instance)
         want(200, "post", target, bearer, data)
+        once = {**bearer, "Idempotency-Key": path}
+        if want(200, "post", target, once, data) != want(200, "post", target, once, data):
+            sys.exit("the same Idempotency-Key was answered differently")
+        want(409, "post", target, once, {**data, "apns": {"aps": {"alert": "another"}}})
         want(400, "post", target, bearer, b"[")
         want(422, "post", target, bearer, b"{}")
         want(400, "post", target, bearer, b" " * 250000)

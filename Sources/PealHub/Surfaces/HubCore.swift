@@ -17,27 +17,6 @@ struct HubCore: Sendable {
     /// Writes a line about a mistake of ours.
     let log: @Sendable (String) -> Void
 
-    /// Publishes; the answer comes once the publish is durable.
-    func publish(
-        _ request: PublishRequest,
-        completion: @escaping @Sendable (Result<PublishResult, HubStoreError>) -> Void
-    ) {
-        let now = clock()
-        let hub = hub
-        committer.submit(
-            weight: max(1, request.recipients.count),
-            { (store) throws(HubStoreError) in
-                let result = try store.publish(request, now: now)
-                return Committed(value: result, appended: result.appended)
-            },
-            completion: { result in
-                if case .success(let published) = result, published.isWide {
-                    hub.assumeIsolated { $0.fanOut() }
-                }
-                completion(result)
-            })
-    }
-
     /// Replaces a project's catalogue; the answer comes once it is durable, and connected devices are told.
     func setCatalogue(
         _ categories: [Catalogue.Category], in project: ProjectKey,

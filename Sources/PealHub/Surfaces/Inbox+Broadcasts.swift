@@ -18,15 +18,11 @@ extension InboxSurface {
             let project = try admin(request)
             let publish = try SendRequest(request, under: "broadcast", now: core.clock()).publish(project.key)
             let asked = try JSONBody(request).raw("broadcast", .max) ?? []
-            core.perform(
-                project, as: .inbox, key: try RepeatKey(request, caller: "admin"),
-                weight: max(1, publish.recipients.count), respond
-            ) { (store, now) throws(HubStoreError) in
-                let result = try store.publish(publish, now: now)
+            try core.publish(publish, request, of: project, as: .inbox, respond) {
+                (store, result, now) throws(HubStoreError) in
                 let kept = BroadcastRecord(name: publish.name, time: now, matched: result.matched, body: asked)
                 try store.keep(kept, in: project.key)
-                return Work(
-                    response: .json(201, Self.body(kept)), appended: result.appended, isWide: result.isWide)
+                return .json(201, Self.body(kept))
             }
         } catch {
             respond.send(HTTPSurface.inbox.response(to: error))

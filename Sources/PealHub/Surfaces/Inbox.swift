@@ -72,13 +72,8 @@ struct InboxSurface: Sendable {
         do throws(HTTPFailure) {
             let project = try admin(request)
             let publish = try SendRequest(request, now: core.clock()).publish(project.key)
-            core.perform(
-                project, as: .inbox, key: try RepeatKey(request, caller: "admin"),
-                weight: max(1, publish.recipients.count), respond
-            ) { (store, now) throws(HubStoreError) in
-                let result = try store.publish(publish, now: now)
-                return Work(
-                    response: .json(201, Self.sent(publish)), appended: result.appended, isWide: result.isWide)
+            try core.publish(publish, request, of: project, as: .inbox, respond) { (_, _, _) in
+                .json(201, Self.sent(publish))
             }
         } catch {
             respond.send(HTTPSurface.inbox.response(to: error))

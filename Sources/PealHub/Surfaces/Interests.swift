@@ -29,7 +29,9 @@ struct InterestsSurface: Sendable {
             let project = try authorize(request)
             let body = try Self.object(request)
             let publish = try read(body, target, project)
-            core.publish(publish) { respond.send(answer($0, publish.name)) }
+            try core.publish(publish, request, of: project, as: .interests, respond) { (_, _, _) in
+                .json(200, JSON.object([("publishId", .string(publish.name))]).bytes)
+            }
         } catch {
             respond.send(HTTPSurface.interests.response(to: error))
         }
@@ -123,13 +125,6 @@ struct InterestsSurface: Sendable {
 
     private static func invalid(_ message: String) -> HTTPFailure {
         HTTPFailure(status: 422, code: "unprocessable_entity", message: message)
-    }
-
-    private func answer(_ result: Result<PublishResult, HubStoreError>, _ name: String) -> HTTPResponse {
-        switch result {
-        case .success: return .json(200, JSON.object([("publishId", .string(name))]).bytes)
-        case .failure(let error): return HTTPSurface.interests.response(to: core.failure(error))
-        }
     }
 }
 

@@ -96,6 +96,24 @@ extension HubCore {
             })
     }
 
+    /// Publishes, for who has the project's secret; as ``perform(_:as:key:weight:_:_:)``.
+    ///
+    /// - Parameter answer: what is answered; runs in the publish's transaction, after it.
+    func publish(
+        _ publish: PublishRequest, _ request: HTTPRequest, of project: Project, as surface: HTTPSurface,
+        _ respond: HTTPResponder,
+        answer: @escaping @Sendable (any HubStore, PublishResult, Milliseconds) throws(HubStoreError) -> HTTPResponse
+    ) throws(HTTPFailure) {
+        perform(
+            project, as: surface, key: try RepeatKey(request, caller: "admin"),
+            weight: max(1, publish.recipients.count), respond
+        ) { (store, now) throws(HubStoreError) in
+            let result = try store.publish(publish, now: now)
+            return Work(
+                response: try answer(store, result, now), appended: result.appended, isWide: result.isWide)
+        }
+    }
+
     /// What is answered to a request that came before; nil for a new one.
     private static func known(
         _ key: RepeatKey, _ project: Project, _ surface: HTTPSurface, _ now: Milliseconds, _ store: any HubStore
