@@ -27,12 +27,20 @@ public struct Migrator: Sendable {
         self.steps = steps
     }
 
-    /// Checks whose file it is and of which version, without writing.
+    /// Checks whose file it is and of which version, without writing; all that it looks at is of one state, whoever migrates
+    /// the file meanwhile.
     ///
     /// - Parameter allowsNewer: a read-only connection may look into a newer file. One that writes never may.
     /// - Returns: the file's version; 0 for an empty file.
     /// - Throws: ``SQLiteError``: `otherApplication`, `newerVersion`, and what reading can throw.
     public func check(_ connection: Connection, allowsNewer: Bool = false) throws(SQLiteError) -> Int32 {
+        if connection.isInTransaction { return try checkOneState(connection, allowsNewer) }
+        return try connection.transaction(.deferred) { () throws(SQLiteError) in
+            try checkOneState(connection, allowsNewer)
+        }
+    }
+
+    private func checkOneState(_ connection: Connection, _ allowsNewer: Bool) throws(SQLiteError) -> Int32 {
         let application = try connection.int("PRAGMA application_id")
         let version = Int32(truncatingIfNeeded: try connection.int("PRAGMA user_version"))
         let tables = try connection.int("SELECT count(*) FROM sqlite_schema")

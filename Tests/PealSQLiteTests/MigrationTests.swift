@@ -97,6 +97,29 @@ import Testing
         #expect(try connection.count("t") == 1)
     }
 
+    @Test func `whoever opens a file while it is migrated never takes it for another application's`() throws {
+        let failures = Mutex<[SQLiteError]>([])
+        let executors = (0..<2).map { ConnectionExecutor(name: "check-\($0)") }
+        for round in 0..<100 {
+            let path = scratch.path("f\(round)")
+            for executor in executors {
+                executor.post {
+                    do throws(SQLiteError) {
+                        var options = Connection.Options()
+                        options.synchronous = .normal
+                        let connection = try Connection(path: path, options: options)
+                        for _ in 0..<20 where try Self.new.check(connection) == 0 {}
+                        try Self.new.migrate(connection)
+                    } catch {
+                        failures.withLock { $0.append(error) }
+                    }
+                }
+            }
+        }
+        for executor in executors { executor.stop() }
+        #expect(failures.withLock { $0 } == [])
+    }
+
     @Test func `versions that do not ascend from one trap`() async {
         await #expect(processExitsWith: .failure) {
             _ = Migrator(applicationID: 77, steps: [.init(version: 2, sql: "SELECT 1")])
