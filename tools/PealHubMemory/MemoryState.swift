@@ -5,6 +5,7 @@ extension MemoryHubStore {
     /// All that a store holds, as a value: copying it costs a few reference counts.
     package struct State: Sendable {
         var projects: [ProjectRow] = []
+        var operatorHash: [UInt8]?
         /// The inbox of row r is at r − 1; an inbox never leaves.
         var inboxes: [Box<MemoryInbox>] = []
         var inboxByPublic: [ReplicaID: InboxKey] = [:]
@@ -49,7 +50,9 @@ extension MemoryHubStore {
         }
 
         func project(_ name: String) -> Project? {
-            projects.first { $0.project.instance == name || $0.project.apiKey == name }?.project
+            projects.first { row in
+                [row.project.instance, row.project.apiKey, row.project.oldAPIKey?.value].contains(name)
+            }?.project
         }
 
         /// Finds a user; the two identities must not belong to different ones.
