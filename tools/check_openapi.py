@@ -249,6 +249,14 @@ def check_interests(want, example, instance, bearer, json_type, secret):
     want(400, "put", one + "/user", {"Authorization": "Bearer " + user_token(instance, secret, "paul"), **json_type})
     if want(200, "get", one)["userId"] != "peter":
         sys.exit("the device is not the user's")
+    events = f"/reporting_api/v2/instances/{instance}/events"
+    report = {**example("post", "/reporting_api/v2/instances/{instance}/events"), "deviceId": device}
+    for event in ("Delivery", "open", "OPEN"):
+        want(200, "post", events, json_type, {**report, "event": event})
+    want(422, "post", events, json_type, {**report, "event": "seen"})
+    want(422, "post", events, json_type, {**report, "publishId": ""})
+    want(400, "post", events, json_type, b"[]")
+    want(404, "post", events.replace(instance, nowhere), json_type, report)
     for api in ("user_api", "customer_api"):
         want(401, "delete", f"/{api}/v1/instances/{instance}/users/peter", json_type)
         want(200, "delete", f"/{api}/v1/instances/{instance}/users/peter", bearer)

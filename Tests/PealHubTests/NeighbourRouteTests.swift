@@ -71,6 +71,9 @@ import Testing
         ),
         "POST /device_api/v1/instances/{instance}/devices/{platform}/{device}/interests/{interest}": (.device, ""),
         "DELETE /device_api/v1/instances/{instance}/devices/{platform}/{device}/interests/{interest}": (.device, ""),
+        "POST /reporting_api/v2/instances/{instance}/events": (
+            .device, #"{"event":"Open","publishId":"{broadcast}","deviceId":"{device}"}"#
+        ),
         "GET /v1/projects": (.operation, ""), "POST /v1/projects": (.operation, #"{"project":{}}"#),
         "GET /v1/projects/{instance}": (.operation, ""),
         "PUT /v1/projects/{instance}": (.operation, #"{"project":{"hmac_required":false}}"#),
@@ -200,7 +203,7 @@ import Testing
     }
 
     private static func filled(_ body: String, _ ids: [String: String]) -> String {
-        body.replacing("{external}", with: ids["external"] ?? "")
+        ids.reduce(body) { $0.replacing("{\($1.key)}", with: $1.value) }
     }
 
     /// An answer as a text in which ids, ours and random ones, do not differ.

@@ -129,6 +129,14 @@ CREATE TABLE fact (
     PRIMARY KEY (inbox, position, event)
 ) STRICT, WITHOUT ROWID;
 
+-- Deliveries that a platform's SDK reported for an inbox without a replica; else the replica's cursor tells.
+CREATE TABLE delivery (
+    inbox INTEGER NOT NULL,
+    publish INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    PRIMARY KEY (inbox, publish)
+) STRICT, WITHOUT ROWID;
+
 -- Every version of a project's catalogue, one JSON object each: a log may hold an older one than the newest.
 CREATE TABLE catalogue (
     project INTEGER NOT NULL,

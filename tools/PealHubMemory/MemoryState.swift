@@ -25,6 +25,8 @@ extension MemoryHubStore {
         var publishByName: [String: Int] = [:]
         /// The entry of number s is at s − 1; nil where a request was undone.
         var entries = Chunks<EntryPlace?>()
+        /// When deliveries were reported.
+        var deliveries: [DeliveryName: Milliseconds] = [:]
         var answers: [ScopedName: AnswerRow] = [:]
         var broadcasts: [BroadcastRow] = []
         /// Not above the time of the oldest act and of the oldest answer.

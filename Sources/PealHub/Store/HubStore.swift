@@ -122,6 +122,17 @@ package protocol HubStore: AnyObject {
     /// Appends `expired` for items whose time is over, at most so many; an empty answer means that none is left.
     func expire(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]
 
+    // MARK: Reports
+
+    /// The item that a publish left in an inbox; nil where there is none.
+    func item(
+        ofPublish name: String, of project: ProjectKey, in inbox: InboxKey
+    ) throws(HubStoreError) -> ItemID?
+    /// Notes that a platform's SDK reported the delivery of a publish's item; false where there is no such item, or it was noted before.
+    func reportDelivery(
+        ofPublish name: String, of project: ProjectKey, in inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> Bool
+
     // MARK: Broadcasts
 
     /// Keeps what was asked for; after the publish, in its transaction.

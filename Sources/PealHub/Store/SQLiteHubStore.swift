@@ -30,6 +30,7 @@ package final class SQLiteHubStore: HubStore {
     let sessionQueries: SessionQueries
     let publishQueries: PublishQueries
     let upkeepQueries: UpkeepQueries
+    let reportQueries: ReportQueries
     let broadcastQueries: BroadcastQueries
     let trimQueries: TrimQueries
     let deferred = DeferredIndex()
@@ -101,6 +102,7 @@ package final class SQLiteHubStore: HubStore {
         sessionQueries = try SessionQueries(database)
         publishQueries = try PublishQueries(database)
         upkeepQueries = try UpkeepQueries(database)
+        reportQueries = try ReportQueries(database)
         broadcastQueries = try BroadcastQueries(database)
         trimQueries = try TrimQueries(database)
         try recoverIndex()

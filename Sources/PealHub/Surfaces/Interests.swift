@@ -16,7 +16,7 @@ struct InterestsSurface: Sendable {
             HTTPRoute(.post, base, bodyLimit: Self.interestsBody) { publish($0, $1, to: .interests) },
             HTTPRoute(.post, base + "/interests", bodyLimit: Self.interestsBody) { publish($0, $1, to: .interests) },
             HTTPRoute(.post, base + "/users", bodyLimit: Self.usersBody) { publish($0, $1, to: .users) },
-        ] + deviceRoutes + userRoutes
+        ] + deviceRoutes + userRoutes + reportRoutes
     }
 
     private enum Target: String {

@@ -39,10 +39,11 @@ struct RepeatKey: Sendable {
     }
 
     /// The uid of the act that the request is: the same each time it comes, also after the answer has been forgotten.
-    var uid: UInt64 { Self.uid(Array(name.utf8)) }
+    var uid: UInt64 { Self.uid(of: [name]) }
 
-    private static func uid(_ bytes: [UInt8]) -> UInt64 {
-        max(1, hash([bytes]).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    /// The uid of an act that some texts name.
+    static func uid(of texts: [String]) -> UInt64 {
+        max(1, hash(texts.map { Array($0.utf8) }).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     /// Each part with its length, so that no two lists of parts look alike.
