@@ -113,6 +113,8 @@ def check_hub(base, instance, key, secret):
 
     want(200, "get", "/healthz")
     want(200, "get", "/config")
+    want(200, "get", "/readyz")
+    want(200, "get", "/metrics")
     # Sending and the list
     send = example("post", "/notifications")
     once = {**admin, "Idempotency-Key": "once"}

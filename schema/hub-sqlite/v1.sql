@@ -4,7 +4,9 @@
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     -- Every entry up to here is in `log`, and no inbox's row is behind it; later ones may not be yet (deferred index).
-    indexed_seq INTEGER NOT NULL DEFAULT 0
+    indexed_seq INTEGER NOT NULL DEFAULT 0,
+    -- Raised where somebody asks whether the hub can write; means nothing.
+    probed INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO meta (id) VALUES (1);
 

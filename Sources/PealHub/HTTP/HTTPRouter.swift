@@ -70,6 +70,11 @@ package struct HTTPRouter: HTTPHandler {
         try? find(head).route.bodyLimit
     }
 
+    /// The pattern of the route that would serve the request; nil for none.
+    package func pattern(for head: HTTPRequestHead) -> String? {
+        try? find(head).route.pattern
+    }
+
     /// Calls the route, or answers 404 or 405.
     package func handle(_ request: HTTPRequest, respond: HTTPResponder) {
         do throws(HTTPFailure) {

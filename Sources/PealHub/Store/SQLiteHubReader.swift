@@ -116,6 +116,8 @@ final class SQLiteHubReader: HubReader {
         return row.key
     }
 
+    func pendingPublishes() throws(HubStoreError) -> Int { try readQueries.countPending.first { $0.int(0) } ?? 0 }
+
     func project(_ name: String) throws(HubStoreError) -> Project? { try queries.project(name) }
 
     func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord? {
