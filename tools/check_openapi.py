@@ -114,6 +114,8 @@ def check_hub(base, instance, key, secret, operator=None):
 
     want(200, "get", "/healthz")
     want(200, "get", "/config")
+    want(200, "get", "/readyz")
+    want(200, "get", "/metrics")
     # Sending and the list
     send = example("post", "/notifications")
     once = {**admin, "Idempotency-Key": "once"}
@@ -157,7 +159,7 @@ def check_hub(base, instance, key, secret, operator=None):
     want(200, "put", "/notification_preferences", user, preferences)
     want(422, "put", "/notification_preferences", user, b"{}")
     required = {"categories": [{"slug": "billing", "channels": [{"slug": "in_app", "enabled": False}]}]}
-    want(422, "put", "/notification_preferences", user, {"notification_preferences": required})
+    want(403, "put", "/notification_preferences", user, {"notification_preferences": required})
     # Broadcasts
     broadcast = want(201, "post", "/broadcasts", admin, {"broadcast": send["notification"]})["broadcast"]
     if want(200, "get", f"/broadcasts/{broadcast['id']}", admin)["broadcast"] != broadcast:

@@ -36,10 +36,17 @@ public struct HubConfiguration: Sendable {
     /// differs from what the project has; nil to leave that.
     public var catalogue: [UInt8]?
     /// Takes a line for the operator; called on any thread. Never holds a secret or a body.
-    public var log: @Sendable (String) -> Void = { _ in }
+    public var log: @Sendable (HubLogRecord) -> Void = { _ in }
+    /// What is less important than this is not made.
+    public var logLevel = HubLogLevel.notice
 
     /// A configuration with the defaults.
     public init(databasePath: String) { self.databasePath = databasePath }
+
+    /// Takes a sentence about something that is wrong.
+    var warn: @Sendable (String) -> Void {
+        { [log, logLevel] message in if logLevel >= .warning { log(HubLogRecord(.warning, message)) } }
+    }
 }
 
 /// Why a hub does not start.
@@ -88,10 +95,10 @@ public final class HubServer: Sendable {
         project = opened.project
         let service = try Self.guarded("the device side") { try WebSocketService(name: "peal-hub") }
         let hub = Hub(
-            service: service, reoffersLostActs: configuration.reoffersLostActs, clock: clock, log: configuration.log)
+            service: service, reoffersLostActs: configuration.reoffersLostActs, clock: clock, log: configuration.warn)
         nonisolated(unsafe) let store = opened.store
         let writer = ConnectionExecutor(name: "peal-commit")
-        let committer = Committer(store: store, executor: writer) { completions, appended in
+        let committer = Committer(store: store, executor: writer, metrics: hub.metrics) { completions, appended in
             service.post {
                 for completion in completions { completion() }
                 hub.assumeIsolated { $0.committed(appended) }
@@ -100,7 +107,7 @@ public final class HubServer: Sendable {
         let logs = LogReader(reader: opened.reader, executor: ConnectionExecutor(name: "peal-read"))
         let core = HubCore(
             committer: committer, reader: logs, hub: hub, projects: opened.projects, clock: clock,
-            log: configuration.log)
+            log: configuration.warn)
         service.start()
         service.post {
             hub.assumeIsolated { $0.attach(committer: committer, logReader: logs, projects: core.projects) }
@@ -164,14 +171,27 @@ public final class HubServer: Sendable {
         var http = HTTPServerConfiguration()
         http.host = configuration.host
         http.port = configuration.httpPort
-        http.log = configuration.log
+        http.log = configuration.warn
         if let certificate = configuration.certificatePath, let key = configuration.keyPath {
             http.tls = HTTPServerConfiguration.TLS(certificatePath: certificate, keyPath: key)
         }
         let operations = OperationsSurface(
             core: core, webSocketPort: webSocketPort, publicWebSocketURL: configuration.publicWebSocketURL,
-            usesTLS: configuration.certificatePath != nil)
-        return try HTTPServer(configuration: http, handler: HTTPRouter(routes(core, operations)))
+            usesTLS: configuration.certificatePath != nil, databasePath: configuration.databasePath)
+        let router = HTTPRouter(routes(core, operations))
+        http.answered = answered(core.metrics, configuration, router)
+        return try HTTPServer(configuration: http, handler: router)
+    }
+
+    /// Counts each answer, and logs it where that is wanted.
+    private static func answered(
+        _ metrics: Metrics, _ configuration: HubConfiguration, _ router: HTTPRouter
+    ) -> @Sendable (HTTPAnswered) -> Void {
+        { answered in
+            metrics.answered(Metrics.Family(target: answered.target), status: answered.status)
+            guard configuration.logLevel >= .info || answered.status == 500 else { return }
+            configuration.log(HubLogRecord(answered, pattern: answered.head.flatMap(router.pattern)))
+        }
     }
 
     /// Every route that this hub serves; each stands in schema/rest/openapi.yaml.

@@ -29,7 +29,7 @@ package final class HubWithoutListeners: Sendable {
             let service = try WebSocketService(name: "peal-hub")
             let hub = Hub(service: service, reoffersLostActs: true, clock: clock, log: log)
             let writer = ConnectionExecutor(name: "peal-commit")
-            let committer = Committer(store: store, executor: writer) { completions, appended in
+            let committer = Committer(store: store, executor: writer, metrics: hub.metrics) { completions, appended in
                 service.post {
                     for completion in completions { completion() }
                     hub.assumeIsolated { $0.committed(appended) }

@@ -58,7 +58,11 @@ public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible 
 
     /// What SQLite says of a file that does not open: the file's name, and what somebody can do about it.
     init(_ error: SQLiteError, opening path: String) {
-        let refused = ReplicaError(error)
+        self.init(ReplicaError(error), opening: path)
+    }
+
+    /// The same of an error that what follows the opening threw.
+    init(_ refused: ReplicaError, opening path: String) {
         let advice: String? =
             switch refused.code {
             case .cantOpen: "See whether its folder is there and may be written, and whether too many files are open."
@@ -71,7 +75,8 @@ public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible 
             case .noMemory: "Nothing was changed. Open it again."
             default: nil
             }
-        let message = error.message.contains(path) ? error.message : "\(path) cannot be opened: \(error.message)."
+        let message =
+            refused.message.contains(path) ? refused.message : "\(path) cannot be opened: \(refused.message)."
         self.init(
             refused.code, advice.map { "\(message) \($0)" } ?? message, sqliteCode: refused.sqliteCode)
     }

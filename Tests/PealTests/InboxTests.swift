@@ -21,7 +21,7 @@ final class Bench: Sendable {
         configuration.webSocketPort = 0
         configuration.requiresHMAC = requiresHMAC
         configuration.publicWebSocketURL = publicWebSocketURL
-        if let log { configuration.log = log }
+        if let log { configuration.log = { log("\($0)") } }
         hub = try HubServer(configuration)
     }
 

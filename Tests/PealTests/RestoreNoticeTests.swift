@@ -29,7 +29,7 @@ private final class RestorableHub {
         configuration.httpPort = 0
         configuration.webSocketPort = 0
         let lines = lines
-        configuration.log = { lines.add($0) }
+        configuration.log = { lines.add("\($0)") }
         server = try HubServer(configuration)
         configuration.httpPort = server.httpPort
         configuration.webSocketPort = server.webSocketPort

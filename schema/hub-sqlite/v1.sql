@@ -6,7 +6,9 @@ CREATE TABLE meta (
     -- Every entry up to here is in `log`, and no inbox's row is behind it; later ones may not be yet (deferred index).
     indexed_seq INTEGER NOT NULL DEFAULT 0,
     -- SHA-256 of the operator's token, which is only ever compared; NULL before the first start.
-    operator BLOB
+    operator BLOB,
+    -- Raised where somebody asks whether the hub can write; means nothing.
+    probed INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO meta (id) VALUES (1);
 

@@ -17,6 +17,8 @@ final class MemoryHubReader: HubReader {
         return Admission.Log(epoch: inbox.epoch, head: inbox.head, floor: inbox.floor)
     }
 
+    func pendingPublishes() throws(HubStoreError) -> Int { state.publishes.count { $0.value.pending != nil } }
+
     func sum(of inbox: InboxKey) throws(HubStoreError) -> InboxAtHead {
         let inbox = try state.box(inbox).value
         return InboxAtHead(epoch: inbox.epoch, head: inbox.head, chain: inbox.chain, sum: inbox.sum)

@@ -32,11 +32,12 @@ extension MemoryHubStore {
                     settled($0, of: state.replicas[row])
                 }
             }
-            guard let appended = try process(mutation, row: row, now: now) else {
+            guard let (appended, outcome) = try process(mutation, row: row, now: now) else {
                 result.stop = .failed(n: mutation.n)
                 return result
             }
             result.appended.append(appended)
+            result.outcomes.append(outcome)
             if state[state.replicas[row].inbox].kind.isDeleted {
                 result.settled = before + [Settled(n: mutation.n, uid: mutation.uid, outcome: .applied)]
                 result.stop = .ended
@@ -59,7 +60,8 @@ extension MemoryHubStore {
         let inbox = state.replicas[row].inbox
         guard !state[inbox].kind.isDeleted else { return PushResult(stop: .fenced) }
         let act = Act.fatal(mutation, by: .replica(state.replicas[row].id), now: now)
-        return PushResult(appended: [try settle(act, mutation, row: row, now: now)])
+        return PushResult(
+            appended: [try settle(act, mutation, row: row, now: now)], outcomes: [act.outcome.code])
     }
 
     /// Appends the act of a replica and moves its lastN.
@@ -83,7 +85,9 @@ extension MemoryHubStore {
     }
 
     /// Processes the next mutation; nil where it failed and will be tried again. Nothing is changed before all that can fail.
-    private func process(_ mutation: Mutation, row: Int, now: Milliseconds) throws(HubStoreError) -> Appended? {
+    private func process(
+        _ mutation: Mutation, row: Int, now: Milliseconds
+    ) throws(HubStoreError) -> (Appended, Outcome.Code)? {
         let inbox = state.replicas[row].inbox
         let author = Author.replica(state.replicas[row].id)
         let act: Act
@@ -101,6 +105,6 @@ extension MemoryHubStore {
             guard state.replicas[row].failures >= HubStoreLimits.poisonFrom, !planted(.poisonBlocks) else { return nil }
             act = .poison(mutation, by: author, now: now)
         }
-        return try settle(act, mutation, row: row, now: now)
+        return (try settle(act, mutation, row: row, now: now), act.outcome.code)
     }
 }

@@ -19,6 +19,8 @@ extension MemoryHubStore {
         state.oldest = min(state.oldest, now)
     }
 
+    package func probe() throws(HubStoreError) {}
+
     package func upkeep(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool {
         precondition(limit > 0, "upkeep takes steps")
         var forgotten = (answers: 0, acts: 0)

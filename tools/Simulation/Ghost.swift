@@ -97,6 +97,9 @@ final class Ghost {
         persons[uid]?.isUndone = true
         person.uid = new
         person.author = .replica(device.store.replicaID)
+        // A copy may try again what the first had made.
+        person.device = device.id
+        person.mayBeLost = false
         persons[new] = person
         order.append(new)
     }

@@ -86,7 +86,12 @@ extension World {
         var places: [(Link, Int)] = []
         for link in links where link.isDeviceOpen && !link.isCut {
             for place in link.down.indices.dropLast() {
-                if case .batch = link.down[place], case .batch = link.down[place + 1] { places.append((link, place)) }
+                // The last that was sent is never lost: only what follows tells that something is missing.
+                if case .batch(let batch) = link.down[place], case .batch(let next) = link.down[place + 1],
+                    next.to > batch.to
+                {
+                    places.append((link, place))
+                }
             }
         }
         guard let (link, place) = pick(places, step.a) else { return }

@@ -30,6 +30,11 @@ enum HubCommand {
             Option(
                 name: "no-reoffer", value: nil,
                 help: "after a restore from a backup: devices drop the settled acts that the hub has lost"),
+            Option(
+                name: "log-level", value: "LEVEL", help: "error, warning, notice, info (each request), debug (notice)"),
+            Option(
+                name: "log-format", value: "FORMAT",
+                help: "text, json or journald (journald where the journal takes standard error, else text)"),
             Option(name: "insecure", value: nil, help: "listen without TLS on an address that others can reach"),
             Option(name: "json", value: nil, help: "JSON, one object a line"),
         ],
@@ -58,7 +63,9 @@ enum HubCommand {
             }
             configuration.catalogue = Array(bytes)
         }
-        configuration.log = { Output.note("peal hub: \($0)") }
+        let log = try HubLogOutput(arguments)
+        configuration.logLevel = log.level
+        configuration.log = { log.write($0) }
         try check(configuration, arguments)
         // Before anybody is told that the hub is there, so that a stop that follows at once is a clean one.
         let interruption = await Signals.interruption()
@@ -70,7 +77,7 @@ enum HubCommand {
         }
         announce(hub, configuration, json: arguments.has("json"))
         for await _ in interruption { break }
-        if !arguments.has("json") { Output.note("peal hub: stopping") }
+        log.write(HubLogRecord(.notice, "stopping"))
         await Task.detached { hub.stop() }.value
         return .success
     }

@@ -41,7 +41,10 @@ final class HTTPExchange: @unchecked Sendable {
     private var phase = Phase.new
     private var body: [UInt8] = []
     private var received = 0
+    private let began = ContinuousClock.now
     private var deadline = ContinuousClock.now
+    private var head: HTTPRequestHead?
+    private var requestID = ""
     private let reply = Mutex(Reply.awaited)
 
     /// - Parameter target: the raw target inside the library's buffer, which stays there until the request is over.
@@ -83,6 +86,7 @@ final class HTTPExchange: @unchecked Sendable {
     private func begin(method: String, version: UnsafePointer<CChar>?) -> MHD_Result {
         deadline = .now + .seconds(core.configuration.bodySeconds)
         let fields = HTTPFieldReader.read(connection)
+        requestID = HTTPRequestID.of(fields.headers)
         guard target.count + fields.bytes <= core.configuration.maximumHeaderBytes else {
             return refuseAndClose(.headersTooLarge)
         }
@@ -107,6 +111,7 @@ final class HTTPExchange: @unchecked Sendable {
         } catch {
             return refuse(.badRequest(error.code.rawValue, error.description), framing)
         }
+        self.head = head
         let cap = core.configuration.maximumBodyBytes
         let limit = min(core.handler.bodyLimit(for: head) ?? cap, cap)
         if case .length(let length) = framing.body, length > limit {
@@ -170,7 +175,9 @@ final class HTTPExchange: @unchecked Sendable {
         core.handler.handle(
             request,
             respond: HTTPResponder { [self] response in
-                if response == nil { core.configuration.log("HTTP: a handler gave no answer (\(place))") }
+                if response == nil {
+                    core.configuration.log("HTTP: a handler gave no answer (\(place), request \(requestID))")
+                }
                 answer(response ?? rendered(.internalError))
             })
         let response = reply.withLock { reply -> HTTPResponse? in
@@ -197,7 +204,14 @@ final class HTTPExchange: @unchecked Sendable {
         if let type = response.contentType { add("Content-Type", type, to: raw) }
         for field in response.headers.fields { add(field.name, field.value, to: raw) }
         if closing { add("Connection", "close", to: raw) }
-        return MHD_queue_response(connection, UInt32(response.status), raw)
+        add("X-Request-Id", requestID, to: raw)
+        let result = MHD_queue_response(connection, UInt32(response.status), raw)
+        core.configuration.answered(
+            HTTPAnswered(
+                requestID: requestID, target: String(decoding: target, as: UTF8.self), head: head,
+                status: response.status, bytes: response.body.count, duration: began.duration(to: .now),
+                peer: head?.peer.address ?? HTTPFieldReader.peer(connection).address))
+        return result
     }
 
     private func add(_ name: String, _ value: String, to response: OpaquePointer) {

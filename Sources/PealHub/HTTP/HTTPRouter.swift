@@ -26,7 +26,8 @@ package struct HTTPRoute: Sendable {
 /// Finds the route of a request by method and path.
 ///
 /// Literal segments are compared with the decoded ones, letter for letter; a parameter takes any segment but an empty
-/// one. Where several patterns match, a literal wins over a parameter, from the left. An unknown path is 404, a known one
+/// one. Where several patterns match, a literal wins over a parameter, from the left, whatever the method: as in OpenAPI, the path is found
+/// first. An unknown path is 404, a known one
 /// with another method 405 with `Allow`, both in the shape of the surface the path belongs to. Immutable; any thread.
 package struct HTTPRouter: HTTPHandler {
     private enum Part: Hashable {
@@ -70,6 +71,11 @@ package struct HTTPRouter: HTTPHandler {
         try? find(head).route.bodyLimit
     }
 
+    /// The pattern of the route that would serve the request; nil for none.
+    package func pattern(for head: HTTPRequestHead) -> String? {
+        try? find(head).route.pattern
+    }
+
     /// Calls the route, or answers 404 or 405.
     package func handle(_ request: HTTPRequest, respond: HTTPResponder) {
         do throws(HTTPFailure) {
@@ -94,13 +100,12 @@ package struct HTTPRouter: HTTPHandler {
         if matches.isEmpty {
             matches = openPaths.filter { $0.parts.count <= segments.count && Self.matches($0.parts, segments) }
         }
+        // The most specific is the first.
+        guard let path = matches.first else { throw .notFound }
         for wanted in head.method == .head ? [HTTPMethod.head, .get] : [head.method] {
-            for path in matches {
-                if let found = path.routes.first(where: { $0.route.method == wanted }) { return found }
-            }
+            if let found = path.routes.first(where: { $0.route.method == wanted }) { return found }
         }
-        guard !matches.isEmpty else { throw .notFound }
-        var allowed = Set(matches.flatMap { $0.routes.map(\.route.method.rawValue) })
+        var allowed = Set(path.routes.map(\.route.method.rawValue))
         if allowed.contains("GET") { allowed.insert("HEAD") }
         throw .methodNotAllowed(allowed.sorted().map { HTTPMethod(rawValue: $0) })
     }

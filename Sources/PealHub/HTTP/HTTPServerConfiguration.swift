@@ -39,6 +39,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var maximumDrainedBytes = 4 * 1024 * 1024
     /// TLS, or nil for plain HTTP.
     package var tls: TLS?
+    /// Told of each answer, on the server's thread; must not block.
+    package var answered: @Sendable (HTTPAnswered) -> Void = { _ in }
     /// Takes a line about a mistake of our own; called on any thread. Standard error unless replaced.
     package var log: @Sendable (String) -> Void = { line in
         let bytes = Array((line + "\n").utf8)

@@ -40,6 +40,7 @@ final class Committer: @unchecked Sendable {
         var stopped = false
     }
 
+    private let metrics: Metrics
     /// Nil once closed.
     private var store: (any HubStore)?
     private let executor: ConnectionExecutor
@@ -47,8 +48,11 @@ final class Committer: @unchecked Sendable {
     private let waiting = Mutex(Waiting())
 
     /// A committer over a store that is used on `executor` only.
-    init(store: any HubStore, executor: ConnectionExecutor, deliver: @escaping Deliver) {
+    init(
+        store: any HubStore, executor: ConnectionExecutor, metrics: Metrics = Metrics(), deliver: @escaping Deliver
+    ) {
         self.store = store
+        self.metrics = metrics
         self.executor = executor
         self.deliver = deliver
     }
@@ -133,12 +137,17 @@ final class Committer: @unchecked Sendable {
             try store.commit()
         } catch {
             store.rollback()
+            metrics.lostCommits.add()
             let failure = error
             deliver(jobs.map { job in { job.refuse(failure) } }, [])
             return
         }
+        metrics.commits.add()
         deliver(done.map { done in { done.completion(nil) } }, done.flatMap(\.appended))
     }
+
+    /// Requests that wait. Any thread.
+    var waitingCount: Int { waiting.withLock { $0.jobs.count } }
 
     /// Refuses what comes from now on and runs `done` on the store's executor after what waits is committed.
     func stop(_ done: @escaping @Sendable () -> Void) {

@@ -34,6 +34,7 @@ extension Hub {
     }
 
     private func pushed(_ result: Result<PushResult, HubStoreError>, _ id: ConnectionID) {
+        if case .success(let pushed) = result { metrics.settled(pushed.outcomes) }
         guard let connection = connections[id] else { return }
         if case .failure(let error) = result { log("a push was not taken: \(error)") }
         perform(connection.session.answered(result), connection)

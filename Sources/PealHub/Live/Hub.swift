@@ -25,6 +25,8 @@ actor Hub {
     private let reoffersLostActs: Bool
     let clock: @Sendable () -> Milliseconds
     let log: @Sendable (String) -> Void
+    nonisolated let metrics = Metrics()
+    nonisolated let readiness = Readiness()
     private var server: WebSocketServer?
     var committer: Committer?
     var logReader: LogReader?
@@ -91,6 +93,17 @@ actor Hub {
 
     /// Sessions that are open.
     var sessionCount: Int { sessions.count }
+
+    /// What the live side adds to the gauges.
+    func gauges() -> Gauges {
+        var gauges = Gauges(sockets: connections.count, sessions: sessions.count)
+        for connection in connections.values {
+            let lag = connection.session.lag
+            gauges.lag += lag
+            gauges.greatestLag = max(gauges.greatestLag, lag)
+        }
+        return gauges
+    }
 
     // MARK: Socket events
 
@@ -173,6 +186,8 @@ actor Hub {
                 perform(other.session.denied(.replaced, "a newer session of this replica"), other)
             }
             if admitted.welcome.mode != .forked { join(admitted, connection) }
+            if admitted.welcome.mode == .ahead { metrics.ahead.add() }
+            if admitted.welcome.mode == .forked { metrics.forked.add() }
             connection.hello = hello
             connection.project = projects?.find(hello.project, at: clock())?.key
             var welcome = admitted.welcome
@@ -193,6 +208,7 @@ actor Hub {
         connection.inbox = admitted.inbox
         connection.replica = admitted.replica
         connection.joined = admitted.welcome.session
+        metrics.sessions.add()
         connection.resumes = admitted.welcome.mode == .resume
         sessions[admitted.welcome.session] = connection.id
         let live = inboxes[admitted.inbox] ?? LiveInbox(head: admitted.welcome.head, sum: admitted.sum)
@@ -205,6 +221,7 @@ actor Hub {
         guard let inbox = connection.inbox else { return }
         if connection.resumes {
             connection.resumes = false
+            metrics.repairs.add()
             log("a replica differs from the log that it has folded and loads a snapshot (docs/sync.md section 8)")
         }
         let id = connection.id
@@ -349,6 +366,7 @@ actor Hub {
     /// Tells every device to come back at a moment of a window, which is the longer the more there are, and takes no new ones.
     func drain() {
         draining = true
+        readiness.drain()
         flushCursors(clock())
         let high = Self.drainLow + min(Self.drainMost, Self.drainLeast + Milliseconds(connections.count))
         for connection in connections.values {

@@ -57,6 +57,8 @@ package struct LogEntry: Equatable, Sendable {
 package struct PushResult: Equatable, Sendable {
     /// The entries of the newly processed mutations, in order.
     package var appended: [Appended] = []
+    /// What became of the newly processed mutations, in order.
+    package var outcomes: [Outcome.Code] = []
     /// The answers to resent mutations, for a `settled` frame.
     package var settled: [Settled] = []
     /// Why the rest of the push was not processed; nil where all of it was.
@@ -77,8 +79,11 @@ package struct PushResult: Equatable, Sendable {
     }
 
     /// A result, empty by default.
-    package init(appended: [Appended] = [], settled: [Settled] = [], stop: Stop? = nil) {
+    package init(
+        appended: [Appended] = [], outcomes: [Outcome.Code] = [], settled: [Settled] = [], stop: Stop? = nil
+    ) {
         self.appended = appended
+        self.outcomes = outcomes
         self.settled = settled
         self.stop = stop
     }

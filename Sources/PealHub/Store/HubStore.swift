@@ -146,6 +146,8 @@ package protocol HubStore: AnyObject {
 
     // MARK: Idempotency, upkeep
 
+    /// Writes something that means nothing, so that its commit shows whether the store can write.
+    func probe() throws(HubStoreError)
     /// What is known of an idempotency key; `digest` is of the request.
     func replay(
         _ key: String, digest: [UInt8], in project: ProjectKey, now: Milliseconds
@@ -189,6 +191,8 @@ package protocol HubReader: AnyObject {
     func facts(of item: ItemID, in inbox: InboxKey) throws(HubStoreError) -> [Fact]
     /// The inbox of a public id (a device's id, or what `Welcome.inbox` carried).
     func inbox(_ id: String, in project: ProjectKey) throws(HubStoreError) -> InboxKey?
+    /// Wide publishes that are not through.
+    func pendingPublishes() throws(HubStoreError) -> Int
     /// The project of a name, as the store has it.
     func project(_ name: String) throws(HubStoreError) -> Project?
     /// Every project, oldest first, and SHA-256 of the operator's token: another process may have changed them.

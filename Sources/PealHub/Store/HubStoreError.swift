@@ -15,6 +15,8 @@ package struct HubStoreError: Error, Sendable, CustomStringConvertible {
         package static let tooLarge = Code(rawValue: "tooLarge")
         /// A value that the caller should have refused.
         package static let invalid = Code(rawValue: "invalid")
+        /// A rule of the project, or what the user has already, does not allow it.
+        package static let denied = Code(rawValue: "denied")
         /// The entries that were asked for are trimmed: a snapshot is needed.
         package static let belowFloor = Code(rawValue: "belowFloor")
         /// Another process holds the store's lock; nothing was done, try again.

@@ -9,6 +9,7 @@ final class ReadQueries {
     let walkOne: Query
     let userByExternalID: Query
     let userByEmail: Query
+    let countPending: Query
 
     /// What an entry's bytes are made of (``SQLiteHubReader/content(_:at:)``), of the aliases `e` and `t`.
     private static let content = "e.bytes, t.bytes, e.time, e.seq, e.salt"
@@ -38,6 +39,7 @@ final class ReadQueries {
             SELECT ?2, ?3, p.silent, p.expires, p.category, p.topic, \(StoredItem.columns)
             FROM publish p LEFT JOIN state s ON s.inbox = ?1 AND s.position = ?2 WHERE p.id = ?4
             """)
+        countPending = try database.query("SELECT count(*) FROM publish WHERE pending IS NOT NULL")
         userByExternalID = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.external_id = ?2")
         userByEmail = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.email = ?2")
     }

@@ -118,6 +118,8 @@ final class SQLiteHubReader: HubReader {
         return row.key
     }
 
+    func pendingPublishes() throws(HubStoreError) -> Int { try readQueries.countPending.first { $0.int(0) } ?? 0 }
+
     func project(_ name: String) throws(HubStoreError) -> Project? { try projectQueries.named(name) }
 
     func tenants() throws(HubStoreError) -> (projects: [Project], operatorHash: [UInt8]?) {

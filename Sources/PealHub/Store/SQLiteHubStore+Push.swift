@@ -44,11 +44,12 @@ extension SQLiteHubStore {
                 result.appended.append(catalogue)
             }
             let before = try outcomes(before: mutation, in: mutations, of: row)
-            guard let appended = try process(mutation, of: &row, in: &view, now: now) else {
+            guard let (appended, outcome) = try process(mutation, of: &row, in: &view, now: now) else {
                 result.stop = .failed(n: mutation.n)
                 return result
             }
             result.appended.append(appended)
+            result.outcomes.append(outcome)
             if view.inbox.kind == .deleted {
                 // The log goes with the device, so the outcomes of its last push go by themselves.
                 result.settled = before + [Settled(n: mutation.n, uid: mutation.uid, outcome: .applied)]
@@ -72,7 +73,8 @@ extension SQLiteHubStore {
         let inbox = try inboxes.inbox(row.inbox)
         guard inbox.kind != .deleted else { return PushResult(stop: .fenced) }
         let act = Act.fatal(mutation, by: .replica(row.id), now: now)
-        return PushResult(appended: [try settle(act, of: row, in: try SQLiteInboxView(inbox, in: self), now: now)])
+        let appended = try settle(act, of: row, in: try SQLiteInboxView(inbox, in: self), now: now)
+        return PushResult(appended: [appended], outcomes: [act.outcome.code])
     }
 
     /// The answer to a resend; nil where another uid had the number: the replica was restored or cloned.
@@ -105,19 +107,19 @@ extension SQLiteHubStore {
     /// Processes the next mutation in a savepoint of its own; nil where it failed and will be tried again.
     private func process(
         _ mutation: Mutation, of row: inout ReplicaRow, in view: inout SQLiteInboxView, now: Milliseconds
-    ) throws(HubStoreError) -> Appended? {
+    ) throws(HubStoreError) -> (Appended, Outcome.Code)? {
         let author = Author.replica(row.id)
         do {
             let current = view
-            let appended = try savepoint { () throws(HubStoreError) in
+            let done = try savepoint { () throws(HubStoreError) in
                 try fault?(mutation)
-                return try settle(
-                    try decide(mutation, by: author, in: current, now: now), of: row, in: current, now: now)
+                let act = try decide(mutation, by: author, in: current, now: now)
+                return (try settle(act, of: row, in: current, now: now), act.outcome.code)
             }
             row.lastN = mutation.n
             row.lastUID = mutation.uid
             row.failures = 0
-            return appended
+            return done
         } catch {
             if error.abortsCommit { throw error }
             row.failures += 1
@@ -130,7 +132,7 @@ extension SQLiteHubStore {
         row.lastN = mutation.n
         row.lastUID = mutation.uid
         row.failures = 0
-        return appended
+        return (appended, .poison)
     }
 
     private func decide(

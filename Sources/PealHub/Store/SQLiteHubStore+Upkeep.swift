@@ -3,6 +3,7 @@ import PealSQLite
 
 /// The statements of idempotency and of forgetting.
 final class UpkeepQueries {
+    let probe: Query
     let answer: Query
     let insertAnswer: Query
     let deleteAnswers: Query
@@ -19,6 +20,7 @@ final class UpkeepQueries {
     let emptied: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
+        probe = try database.query("UPDATE meta SET probed = probed + 1 WHERE id = 1")
         answer = try database.query("SELECT digest, status, body, time FROM answer WHERE project = ?1 AND key = ?2")
         insertAnswer = try database.query(
             "INSERT OR REPLACE INTO answer (project, key, digest, status, body, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
@@ -46,6 +48,8 @@ final class UpkeepQueries {
 }
 
 extension SQLiteHubStore {
+    package func probe() throws(HubStoreError) { try upkeepQueries.probe.run() }
+
     package func replay(
         _ key: String, digest: [UInt8], in project: ProjectKey, now: Milliseconds
     ) throws(HubStoreError) -> Replay {

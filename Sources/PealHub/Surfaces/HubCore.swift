@@ -17,6 +17,9 @@ struct HubCore: Sendable {
     /// Writes a line about a mistake of ours.
     let log: @Sendable (String) -> Void
 
+    /// What the hub counts of itself.
+    var metrics: Metrics { hub.metrics }
+
     /// Replaces a project's catalogue; the answer comes once it is durable, and connected devices are told.
     func setCatalogue(
         _ categories: [Catalogue.Category], in project: ProjectKey,

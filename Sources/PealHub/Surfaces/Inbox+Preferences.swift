@@ -48,10 +48,10 @@ extension InboxSurface {
                         uid: .random(in: 1 ... .max), observed: nil, in: user.inbox, now: now)
                     if result.outcome.isDead {
                         // One that is refused takes the others with it.
+                        let reason = result.outcome.reason ?? "It cannot be \(enabled ? "on" : "off")."
                         throw HubStoreError(
-                            .invalid,
-                            "the channel '\(key.channel)' of the category '\(key.category)' cannot be \(enabled ? "on" : "off")"
-                        )
+                            result.outcome.code == .invalid ? .invalid : .denied,
+                            "the channel '\(key.channel)' of the category '\(key.category)': \(reason)")
                     }
                     work.appended += result.entries
                 }

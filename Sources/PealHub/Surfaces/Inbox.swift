@@ -44,6 +44,10 @@ struct InboxSurface: Sendable {
         if let token = try Self.token(request) {
             return (project, try tokenUser(token, named: externalID, in: project))
         }
+        for (header, name) in [("EXTERNAL-ID", externalID), ("EMAIL", email)]
+        where name?.unicodeScalars.count ?? 0 > Limits.identity {
+            throw Self.invalid("The header X-MAGICBELL-USER-\(header) has more than \(Limits.identity) characters.")
+        }
         guard externalID != nil || email != nil else {
             throw Self.refusal(
                 "user_email_not_provided",

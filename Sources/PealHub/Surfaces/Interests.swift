@@ -130,7 +130,9 @@ extension HubCore {
     /// The HTTP form of what a store refused. What is our fault is logged, and says nothing to the client.
     func failure(_ error: HubStoreError) -> HTTPFailure {
         switch error.code {
-        case .tooLarge, .invalid, .conflict:
+        case .denied: return HTTPFailure(status: 403, code: "denied", message: error.message)
+        case .conflict: return HTTPFailure(status: 409, code: "conflict", message: error.message)
+        case .tooLarge, .invalid:
             return HTTPFailure(status: 422, code: "unprocessable_entity", message: error.message)
         case .notFound: return HTTPFailure(status: 404, code: "not_found", message: error.message)
         default:

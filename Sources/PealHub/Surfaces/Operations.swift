@@ -8,10 +8,14 @@ struct OperationsSurface: Sendable {
     /// The device side's public URL, where a proxy stands in front; nil to tell it from the request.
     let publicWebSocketURL: String?
     let usesTLS: Bool
+    /// The store's file, of which the metrics tell the size; nil for none.
+    var databasePath: String?
 
     var routes: [HTTPRoute] {
         [
             HTTPRoute(.get, "/healthz") { _, respond in respond.send(.text(200, "ok\n")) },
+            HTTPRoute(.get, "/readyz") { _, respond in ready(respond) },
+            HTTPRoute(.get, "/metrics") { _, respond in metrics(respond) },
             HTTPRoute(.get, "/config") { request, respond in respond.send(.json(200, config(request))) },
         ]
     }

@@ -8,6 +8,8 @@ struct Work: Sendable {
     var appended: [Appended] = []
     /// A publish was frozen as a durable job.
     var isWide = false
+    /// Publishes that it carried out.
+    var publishes = 0
     /// Inboxes that are no more: their sessions end with 4201.
     var ended: [InboxKey] = []
     /// Projects as they are now: sessions that they do not admit any more end with 4201.
@@ -100,6 +102,7 @@ extension HubCore {
             completion: { result in
                 switch result {
                 case .success(let done):
+                    metrics.publishes.add(done.publishes)
                     if done.isWide { hub.assumeIsolated { $0.fanOut() } }
                     if !done.projects.isEmpty { hub.assumeIsolated { $0.changed(done.projects) } }
                     if !done.ended.isEmpty { hub.assumeIsolated { $0.revoke(done.ended) } }
@@ -123,7 +126,8 @@ extension HubCore {
         ) { (store, now) throws(HubStoreError) in
             let result = try store.publish(publish, now: now)
             return Work(
-                response: try answer(store, result, now), appended: result.appended, isWide: result.isWide)
+                response: try answer(store, result, now), appended: result.appended, isWide: result.isWide,
+                publishes: 1)
         }
     }
 

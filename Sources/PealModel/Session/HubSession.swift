@@ -74,6 +74,11 @@ public struct HubSession: Equatable, Sendable {
         if case .live(let live) = state { live.sent - live.got } else { 0 }
     }
 
+    /// Entries of the log that are not acknowledged, sent or not; 0 for a session that is not live.
+    public var lag: Int64 {
+        if case .live(let live) = state { max(0, live.head - live.got) } else { 0 }
+    }
+
     /// For explorers of states: all that decides what it does next.
     package func fingerprint(into hasher: inout Hasher) {
         hasher.combine(state)

@@ -8,6 +8,7 @@ final class LogLines: Sendable {
     private let stored = Mutex<[String]>([])
     var lines: [String] { stored.withLock { $0 } }
     func add(_ line: String) { stored.withLock { $0.append(line) } }
+    func add(_ record: HubLogRecord) { add("\(record)") }
 }
 
 /// Responders that wait for the test to answer.
