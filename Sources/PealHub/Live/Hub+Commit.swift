@@ -6,6 +6,7 @@ extension Hub {
 
     /// What a durable transaction appended, after the answers to its requests were given.
     func committed(_ appended: [Appended]) {
+        tellFeeds(appended)
         for entry in appended {
             guard let live = inboxes[entry.inbox] else { continue }
             if !live.hasMoved {
