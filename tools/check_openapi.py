@@ -72,7 +72,10 @@ def call(base, method, path, headers=None, body=None):
         answer = urllib.request.urlopen(request, timeout=10)
     except urllib.error.HTTPError as error:
         answer = error
-    status, text = answer.status, answer.read()
+    is_endless = "text/event-stream" in (answer.headers["Content-Type"] or "")
+    status, text = answer.status, b"".join(answer.readline() for _ in range(5)) if is_endless else answer.read()
+    if is_endless:
+        answer.close()
     what = f"{method} {path}: {status}"
     if str(status) not in operation["responses"]:
         sys.exit(f"{what} is not in the document")
@@ -196,6 +199,7 @@ def check_hub(base, instance, key, secret, operator=None):
     want(404, "get", "/standing?inbox=0", admin)
     want(401, "get", "/standing")
     check_interests(want, example, instance, bearer, json_type, secret)
+    check_native(want, example, key, secret, json_type)
     if operator:
         check_projects(want, example, operator, json_type)
     else:
@@ -264,6 +268,53 @@ def check_interests(want, example, instance, bearer, json_type, secret):
         want(200, "delete", f"/{api}/v1/instances/{instance}/users/peter", bearer)
     want(404, "get", one)
     want(200, "delete", one)
+
+
+def check_native(want, example, key, secret, json_type):
+    """Calls the operations of a project's back end."""
+    basic = "Basic " + base64.b64encode(f"{key}:{secret}".encode()).decode()
+    project = {"Authorization": basic, **json_type}
+    wrong = {"Authorization": "Basic " + base64.b64encode(f"{key}:x".encode()).decode(), **json_type}
+    new = example("post", "/v1/publishes")
+    first = want(201, "post", "/v1/publishes", project, new)["publish"]["id"]
+    second = want(201, "post", "/v1/publishes", {**project, "Idempotency-Key": "native"}, new)["publish"]["id"]
+    want(409, "post", "/v1/publishes", {**project, "Idempotency-Key": "native"}, {**new, "title": "Another"})
+    if not want(200, "get", f"/v1/publishes/{first}", project)["deliveries"][0]["gone"]:
+        sys.exit("a later publish of the same collapse key left the item")
+    page = want(200, "get", f"/v1/publishes/{second}?per_page=1", project)
+    if page["deliveries"][0]["gone"] or page["deliveries"][0]["external_id"] != "mary":
+        sys.exit("a publish reached somebody else")
+    want(422, "get", f"/v1/publishes/{second}?after=x", project)
+    want(422, "get", f"/v1/publishes/{second}?per_page=0", project)
+    want(204, "delete", f"/v1/publishes/{second}", project)
+    want(404, "delete", f"/v1/publishes/{second}", project)
+    later = want(202, "post", "/v1/publishes", project, {**new, "deliver_at": int(time.time()) + 3600})["publish"]["id"]
+    if want(200, "get", f"/v1/publishes/{later}", project)["publish"]["status"] != "scheduled":
+        sys.exit("a publish that is to come does not wait")
+    want(204, "delete", f"/v1/publishes/{later}", project)
+    want(404, "get", "/v1/publishes/none", project)
+    want(422, "post", "/v1/publishes", project, b"{}")
+    want(422, "post", "/v1/publishes", project, {**new, "expires_at": 1})
+    want(400, "post", "/v1/publishes", project, b"{")
+    want(413, "post", "/v1/publishes", project, b" " * 250000)
+    for method, path in [("post", "/v1/publishes"), ("get", f"/v1/publishes/{first}"), ("delete", f"/v1/publishes/{first}"),
+                         ("get", "/v1/users/mary/inboxes"), ("get", "/v1/users/mary/devices"),
+                         ("get", "/v1/inboxes/none/dead_letters")]:
+        for headers in (json_type, wrong):
+            want(401, method, path, headers, b"{}" if method == "post" else None)
+    inboxes = want(200, "get", "/v1/users/external_id:mary/inboxes", project)["inboxes"]
+    want(200, "get", "/v1/users/external_id:mary/devices", project)
+    want(404, "get", "/v1/users/none/inboxes", project)
+    want(404, "get", "/v1/users/none/devices", project)
+    want(200, "get", f"/v1/inboxes/{inboxes[0]['id']}/dead_letters", project)
+    want(422, "get", f"/v1/inboxes/{inboxes[0]['id']}/dead_letters?before=1", project)
+    want(404, "get", "/v1/inboxes/none/dead_letters", project)
+    events = want(200, "get", f"/v1/log?inbox={inboxes[0]['id']}&after=0", project)
+    if "event: entry" not in events:
+        sys.exit(f"the log has no events: {events}")
+    want(404, "get", "/v1/log?inbox=none", project)
+    want(422, "get", "/v1/log", project)
+    want(401, "get", "/v1/log?inbox=none", wrong)
 
 
 def check_projects(want, example, operator, json_type):

@@ -75,6 +75,10 @@ import Testing
         "POST /reporting_api/v2/instances/{instance}/events": (
             .device, #"{"event":"Open","publishId":"{broadcast}","deviceId":"{device}"}"#
         ),
+        "POST /v1/publishes": (.project, #"{"users":["{external}"],"interests":["hers"],"title":"x"}"#),
+        "GET /v1/publishes/{publish}": (.project, ""), "DELETE /v1/publishes/{publish}": (.project, ""),
+        "GET /v1/users/{user}/inboxes": (.project, ""), "GET /v1/users/{user}/devices": (.project, ""),
+        "GET /v1/inboxes/{inbox}/dead_letters": (.project, ""), "GET /v1/log": (.project, ""),
         "GET /v1/projects": (.operation, ""), "POST /v1/projects": (.operation, #"{"project":{}}"#),
         "GET /v1/projects/{instance}": (.operation, ""),
         "PUT /v1/projects/{instance}": (.operation, #"{"project":{"hmac_required":false}}"#),
@@ -184,10 +188,11 @@ import Testing
         func with(_ ids: [String: String], user: String, instance: String) -> String {
             var path = path.replacing("{user}", with: user).replacing("{platform}", with: "apns")
                 .replacing("{device}", with: ids["device"] ?? "").replacing("{interest}", with: "hers")
-                .replacing("{token}", with: ids["token"] ?? "").replacing("{instance}", with: instance)
+                .replacing("{token}", with: ids["token"] ?? "").replacing("{publish}", with: ids["broadcast"] ?? "")
+                .replacing("{inbox}", with: ids["inbox"] ?? "").replacing("{instance}", with: instance)
             let id = path.hasPrefix("/broadcasts") ? "broadcast" : "notification"
             path = path.replacing("{id}", with: ids[id] ?? "")
-            return instance == "?inbox" ? path + "?inbox=" + (ids["inbox"] ?? "") : path
+            return instance == "?inbox" || path == "/v1/log" ? path + "?inbox=" + (ids["inbox"] ?? "") : path
         }
         func users(_ ids: [String: String]) -> [String] {
             guard path.contains("{user}") else { return [""] }

@@ -9,7 +9,8 @@ import Testing
     private let meant = [
         "SCAN project", "SCAN inbox USING INDEX inbox_purge", "SCAN publish USING INDEX publish_pending",
         "SCAN publish USING COVERING INDEX publish_pending",
-        "SCAN replica USING INDEX replica_suspect", "SCAN CONSTANT ROW", "SCAN newest", "SCAN 16 CONSTANT ROWS",
+        "SCAN replica USING INDEX replica_suspect", "SCAN CONSTANT ROW", "SCAN scheduled USING INDEX scheduled_due",
+        "SCAN newest", "SCAN 16 CONSTANT ROWS",
     ]
 
     private func check(_ queries: [String], _ database: StoreDatabase) throws {

@@ -116,7 +116,9 @@ private struct Twins {
             let appended = try both("fan-out") { (store, _) throws(HubStoreError) in
                 try store.fanOut(limit: 2, now: now)
             }
-            for entry in (appended ?? nil) ?? [] { items.append((entry.inbox, try StoreFixture.id(of: entry))) }
+            for entry in (appended ?? nil) ?? [] where (try? StoreFixture.id(of: entry)) != nil {
+                items.append((entry.inbox, try StoreFixture.id(of: entry)))
+            }
         case 24: try catalogue()
         case 0..<3: try publish()
         case 3..<6: try hello()
@@ -141,13 +143,30 @@ private struct Twins {
             silent: chance(1, of: 6))
         let users = ["anna", "berta", "carla"].filter { _ in chance(1, of: 2) }
         let interests = ["a", "b"].filter { _ in chance(1, of: 2) }
+        let collapse = chance(1, of: 3) ? ["k", "l"][pick(0..<2)] : nil
+        if chance(1, of: 5) {
+            let old = "pubid-\(pick(0..<publishes))"
+            try both("retract a publish") { (store, project) throws(HubStoreError) in
+                try store.retract(old, of: project, now: now)
+            }
+        }
         let result = try both("publish") { (store, project) throws(HubStoreError) in
             try store.publish(
                 PublishRequest(
                     project: project, name: name, body: body, interests: interests,
-                    recipients: users.map { .init(identity: UserIdentity(externalID: $0)) }), now: now)
+                    recipients: users.map { .init(identity: UserIdentity(externalID: $0)) }, collapse: collapse),
+                now: now)
         }
-        for appended in result?.appended ?? [] { items.append((appended.inbox, try StoreFixture.id(of: appended))) }
+        for appended in result?.appended ?? [] {
+            // What a publish replaces is taken back in entries of its own.
+            guard let id = try? StoreFixture.id(of: appended) else { continue }
+            items.append((appended.inbox, id))
+        }
+        try both("an item of a publish") { (store, project) throws(HubStoreError) in
+            try (result?.appended ?? []).prefix(2).map { (entry) throws(HubStoreError) in
+                try store.item(ofPublish: name, of: project, in: entry.inbox)
+            }
+        }
     }
 
     /// The store on SQLite uses the numbers of entries again that were the last ones when they were purged, the other does not: an

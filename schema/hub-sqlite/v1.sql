@@ -230,10 +230,13 @@ CREATE TABLE act (
     position INTEGER NOT NULL,
     time INTEGER NOT NULL,
     outcome TEXT NOT NULL,
+    -- Whether the outcome is one that a person has to look at.
+    dead INTEGER NOT NULL,
     PRIMARY KEY (inbox, uid, author, n)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX act_number ON act (inbox, author, n) WHERE n > 0;
 CREATE INDEX act_time ON act (time);
+CREATE INDEX act_dead ON act (inbox, time, uid) WHERE dead = 1;
 
 CREATE TABLE publish (
     id INTEGER PRIMARY KEY,
@@ -251,10 +254,35 @@ CREATE TABLE publish (
     -- The body of a wide publish that is not all appended; NULL otherwise.
     pending BLOB,
     -- Where `expired` has been appended up to; NULL once it is for all of it, or where nothing expires.
-    expiring INTEGER
+    expiring INTEGER,
+    -- What a later publish of the same key replaces in each inbox; NULL for none.
+    collapse TEXT,
+    -- When it was taken back: `expires` is then, and what is appended is `retract`.
+    retracted INTEGER
 ) STRICT;
 CREATE INDEX publish_pending ON publish (id) WHERE pending IS NOT NULL;
 CREATE INDEX publish_expiring ON publish (expires) WHERE expiring IS NOT NULL;
+
+-- The newest item of a collapse key in an inbox.
+CREATE TABLE collapse (
+    inbox INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (inbox, key)
+) STRICT, WITHOUT ROWID;
+
+-- Publishes that are to come. The row goes in the transaction that publishes.
+CREATE TABLE scheduled (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    project INTEGER NOT NULL,
+    deliver_at INTEGER NOT NULL,
+    -- 0 waits, 1 was cancelled, 2 was refused when its time came; these two are forgotten after 90 days.
+    state INTEGER NOT NULL DEFAULT 0,
+    request BLOB NOT NULL
+) STRICT;
+CREATE INDEX scheduled_due ON scheduled (deliver_at) WHERE state = 0;
+CREATE INDEX scheduled_over ON scheduled (deliver_at) WHERE state > 0;
 
 -- What was sent as a broadcast, as it was asked for; forgotten after 90 days.
 CREATE TABLE broadcast (

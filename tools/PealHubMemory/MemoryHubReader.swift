@@ -10,7 +10,7 @@ final class MemoryHubReader: HubReader {
 
     init(_ committed: MemoryHubStore.Committed) { self.committed = committed }
 
-    private var state: MemoryHubStore.State { committed.state.withLock { $0 } }
+    var state: MemoryHubStore.State { committed.state.withLock { $0 } }
 
     func log(of inbox: InboxKey) throws(HubStoreError) -> Admission.Log {
         let inbox = try state.box(inbox).value

@@ -31,12 +31,18 @@ extension MemoryHubStore {
             silent: request.body.silent, expires: request.body.expires, firstSeq: first,
             lastSeq: first == 0 ? 0 : first + Int64(sorted.count) - 1, matched: sorted.count,
             pending: isWide ? body : nil, expiring: request.body.expires == nil ? nil : 0,
+            collapse: request.collapse, time: now,
             targets: isWide ? sorted[...] : [])
         state.publishes.append(Box(row))
         state.publishByName[request.name] = state.publishes.count
         guard !isWide else { return PublishResult(appended: [], matched: sorted.count, isWide: true) }
-        let appended = append(
-            template, name: request.name, body: body, publish: state.publishes.count, to: sorted, now: now)
+        let index = state.publishes.count - 1
+        let replaced = try replace(request.collapse, in: sorted, now: now)
+        let appended =
+            replaced
+            + append(template, name: request.name, body: body, publish: index + 1, to: sorted, now: now)
+        try note(request.collapse, appended.dropFirst(replaced.count))
+        if request.collapse != nil, !sorted.isEmpty { state.publishes[index].value.lastSeq = nextSeq - 1 }
         return PublishResult(appended: appended, matched: sorted.count)
     }
 
@@ -63,9 +69,14 @@ extension MemoryHubStore {
         let chunk = row.targets.prefix(limit)
         let firstSeq = nextSeq
         let body = row.pending ?? []
-        let appended = append(
-            ItemTemplate(time: now, publish: row.name, body: body), name: row.name, body: body, publish: index + 1,
-            to: chunk.filter { !state[$0].kind.isDeleted }, now: now)
+        let targets = row.retracted == nil ? chunk.filter { !state[$0].kind.isDeleted } : []
+        let replaced = try replace(row.collapse, in: targets, now: now)
+        let appended =
+            replaced
+            + append(
+                ItemTemplate(time: now, publish: row.name, body: body), name: row.name, body: body, publish: index + 1,
+                to: targets, now: now)
+        try note(row.collapse, appended.dropFirst(replaced.count))
         if !appended.isEmpty {
             state.publishes[index].value.firstSeq = row.firstSeq == 0 ? firstSeq : row.firstSeq
             state.publishes[index].value.lastSeq = nextSeq - 1
@@ -79,7 +90,46 @@ extension MemoryHubStore {
         return appended
     }
 
+    /// Takes out of each inbox what a collapse key names there.
+    private func replace(
+        _ key: String?, in inboxes: [InboxKey], now: Milliseconds
+    ) throws(HubStoreError) -> [Appended] {
+        guard let key else { return [] }
+        var replaced: [Appended] = []
+        for inbox in inboxes {
+            guard let old = state.collapsed[CollapseName(inbox: inbox, key: key)] else { continue }
+            if let entry = try remove([old], why: "retract", from: inbox, now: now) { replaced.append(entry) }
+        }
+        return replaced
+    }
+
+    private func note(_ key: String?, _ appended: ArraySlice<Appended>) throws(HubStoreError) {
+        guard let key else { return }
+        for entry in appended {
+            if let item = try item(at: entry.position, in: entry.inbox) {
+                state.collapsed[CollapseName(inbox: entry.inbox, key: key)] = item
+            }
+        }
+    }
+
+    private func item(at position: Position, in inbox: InboxKey) throws(HubStoreError) -> ItemID? {
+        let row = try state.box(inbox).value.log[Int(position) - 1]
+        return row.publish > 0 ? row.item : nil
+    }
+
     // MARK: Taking back
+
+    package func retract(
+        _ name: String, of project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError) -> Bool {
+        guard let number = publish(name, of: project), state.publishes[number - 1].value.retracted == nil else {
+            return false
+        }
+        state.publishes[number - 1].value.retracted = now
+        state.publishes[number - 1].value.expires = min(state.publishes[number - 1].value.expires ?? now, now)
+        state.publishes[number - 1].value.expiring = 0
+        return true
+    }
 
     package func remove(
         _ items: [ItemID], why: String, from inbox: InboxKey, now: Milliseconds
@@ -116,7 +166,9 @@ extension MemoryHubStore {
                 if place.publish == Int64(index) + 1 { items.append(place) }
             }
             for place in items {
-                if let entry = try remove([place.item], why: "expired", from: place.inbox, now: now) {
+                if let entry = try remove(
+                    [place.item], why: row.retracted == nil ? "expired" : "retract", from: place.inbox, now: now)
+                {
                     appended.append(entry)
                 }
             }

@@ -29,9 +29,11 @@ extension MemoryHubStore {
             noteOldest()
         }
         let broadcasts = forgetBroadcasts(before: now - HubStoreLimits.broadcastAge, limit: limit)
+        let scheduled = forgetScheduled(before: now - HubStoreLimits.broadcastAge, limit: limit)
         let purging = purge(limit: limit)
         let trimming = trim(limit: limit, now: now)
-        return forgotten.answers == limit || forgotten.acts == limit || broadcasts == limit || purging || trimming
+        return forgotten.answers == limit || forgotten.acts == limit || broadcasts == limit || scheduled == limit
+            || purging || trimming
     }
 
     private func forgetAnswers(limit: Int, now: Milliseconds) -> Int {
@@ -87,6 +89,7 @@ extension MemoryHubStore {
             key: inbox.key, project: inbox.project, publicID: inbox.publicID, isDevice: false, epoch: inbox.epoch)
         tombstone.kind = .purged
         state.inboxes[index].value = tombstone
+        state.collapsed = state.collapsed.filter { $0.key.inbox != inbox.key }
         state.deliveries = state.deliveries.filter { $0.key.inbox != inbox.key }
         state.purging -= 1
         return true

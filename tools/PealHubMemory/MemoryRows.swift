@@ -53,6 +53,9 @@ struct PublishRow: Sendable {
     var pending: [UInt8]?
     /// Where `expired` has been appended up to; nil once it is for all of it, or where nothing expires.
     var expiring: Int64?
+    var collapse: String?
+    var retracted: Milliseconds?
+    var time: Milliseconds
     /// The frozen targets that have no item yet, in key order.
     var targets: ArraySlice<InboxKey> = []
 }

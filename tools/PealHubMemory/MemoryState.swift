@@ -25,6 +25,10 @@ extension MemoryHubStore {
         var publishByName: [String: Int] = [:]
         /// The entry of number s is at s − 1; nil where a request was undone.
         var entries = Chunks<EntryPlace?>()
+        /// The newest item of a collapse key in an inbox.
+        var collapsed: [CollapseName: ItemID] = [:]
+        /// In the order in which they were asked for.
+        var scheduled: [ScheduledRow] = []
         /// When deliveries were reported.
         var deliveries: [DeliveryName: Milliseconds] = [:]
         var answers: [ScopedName: AnswerRow] = [:]

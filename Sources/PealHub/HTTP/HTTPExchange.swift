@@ -46,6 +46,8 @@ final class HTTPExchange: @unchecked Sendable {
     private var head: HTTPRequestHead?
     private var requestID = ""
     private let reply = Mutex(Reply.awaited)
+    /// The body of the answer, where it goes on.
+    private var stream: HTTPStream?
 
     /// - Parameter target: the raw target inside the library's buffer, which stays there until the request is over.
     init(core: HTTPServerCore, connection: OpaquePointer, target: UnsafePointer<CChar>?) {
@@ -80,6 +82,7 @@ final class HTTPExchange: @unchecked Sendable {
     /// The library is done with the request, whether or not it was answered.
     func over() {
         reply.withLock { $0 = .over }
+        stream?.close()
         core.inFlight.leave(self)
     }
 
@@ -195,10 +198,12 @@ final class HTTPExchange: @unchecked Sendable {
     }
 
     private func queue(_ response: HTTPResponse, closing: Bool = false) -> MHD_Result {
-        let raw = response.body.withUnsafeBytes { body in
-            MHD_create_response_from_buffer(
-                body.count, UnsafeMutableRawPointer(mutating: body.baseAddress), .RESPMEM_MUST_COPY)
-        }
+        let raw =
+            response.stream.map { create(from: $0) }
+            ?? response.body.withUnsafeBytes { body in
+                MHD_create_response_from_buffer(
+                    body.count, UnsafeMutableRawPointer(mutating: body.baseAddress), .RESPMEM_MUST_COPY)
+            }
         guard let raw else { return .NO }
         defer { MHD_destroy_response(raw) }
         if let type = response.contentType { add("Content-Type", type, to: raw) }
@@ -212,6 +217,25 @@ final class HTTPExchange: @unchecked Sendable {
                 status: response.status, bytes: response.body.count, duration: began.duration(to: .now),
                 peer: head?.peer.address ?? HTTPFieldReader.peer(connection).address))
         return result
+    }
+
+    /// The library's form of a body that goes on. It keeps the stream until the response is destroyed.
+    private func create(from stream: HTTPStream) -> OpaquePointer? {
+        self.stream = stream
+        let kept = Unmanaged.passRetained(HTTPStreamTake(stream: stream, connection: connection))
+        let raw = MHD_create_response_from_callback(
+            .max, 32 * 1024,
+            { context, _, buffer, count in
+                guard let context, let buffer else { return -1 }
+                let take = Unmanaged<HTTPStreamTake>.fromOpaque(context).takeUnretainedValue()
+                return take.stream.take(
+                    into: UnsafeMutableRawBufferPointer(start: buffer, count: count), take.connection)
+            }, kept.toOpaque(),
+            { context in
+                if let context { Unmanaged<HTTPStreamTake>.fromOpaque(context).release() }
+            })
+        if raw == nil { kept.release() }
+        return raw
     }
 
     private func add(_ name: String, _ value: String, to response: OpaquePointer) {
@@ -238,8 +262,25 @@ final class HTTPExchange: @unchecked Sendable {
         }
     }
 
+    /// Ends a body that goes on.
+    func endStream() {
+        if case .ready(let response) = reply.withLock({ $0 }) { response.stream?.end() }
+    }
+
     /// Answers 503 in place of the handler, whose own answer will be dropped.
     func abandon() {
         answer(rendered(.stopping))
+    }
+}
+
+/// A stream and where it goes.
+// `@unchecked`: made and used on the server's thread.
+private final class HTTPStreamTake: @unchecked Sendable {
+    let stream: HTTPStream
+    let connection: OpaquePointer
+
+    init(stream: HTTPStream, connection: OpaquePointer) {
+        self.stream = stream
+        self.connection = connection
     }
 }

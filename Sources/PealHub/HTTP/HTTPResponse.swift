@@ -9,6 +9,8 @@ package struct HTTPResponse: Sendable, Equatable {
     package let contentType: String?
     /// The body; must be empty for 204 and 304.
     package let body: [UInt8]
+    /// A body that goes on, in place of ``body``; nil for most.
+    package private(set) var stream: HTTPStream?
 
     /// An answer. A status outside 200–599, or a body where none is allowed, is a programming error.
     package init(status: Int, headers: HTTPHeaders = HTTPHeaders(), contentType: String?, body: [UInt8]) {
@@ -29,6 +31,20 @@ package struct HTTPResponse: Sendable, Equatable {
     package static func text(_ status: Int, _ body: String, headers: HTTPHeaders = HTTPHeaders()) -> HTTPResponse {
         HTTPResponse(
             status: status, headers: headers, contentType: "text/plain; charset=utf-8", body: Array(body.utf8))
+    }
+
+    /// Server-sent events, as they are written.
+    package static func events(_ stream: HTTPStream) -> HTTPResponse {
+        var response = HTTPResponse(
+            status: 200, headers: ["Cache-Control": "no-store"], contentType: "text/event-stream", body: [])
+        response.stream = stream
+        return response
+    }
+
+    /// Whether two answers are the same; of a stream, the very same one.
+    package static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {
+        left.status == right.status && left.headers == right.headers && left.contentType == right.contentType
+            && left.body == right.body && left.stream === right.stream
     }
 
     /// No body.

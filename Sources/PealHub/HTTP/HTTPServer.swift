@@ -52,7 +52,9 @@ package final class HTTPServer: Sendable {
             let listener = MHD_quiesce_daemon(pointer)
             if listener >= 0 { shutdown(listener, Int32(SHUT_RDWR)) }
             core.inFlight.close()
+            for exchange in core.inFlight.exchanges { exchange.endStream() }
             waitUntilIdle(grace)
+            for exchange in core.inFlight.exchanges { exchange.endStream() }
             for exchange in core.inFlight.exchanges { exchange.abandon() }
             waitUntilIdle(.seconds(1))
             MHD_stop_daemon(pointer)

@@ -7,6 +7,7 @@ extension Hub {
     /// What a durable transaction appended, after the answers to its requests were given.
     func committed(_ appended: [Appended]) {
         metrics.entries.add(appended.count)
+        tellFeeds(appended)
         for entry in appended {
             guard let live = inboxes[entry.inbox] else { continue }
             if !live.hasMoved {

@@ -69,11 +69,19 @@ extension Hub {
                 self.assumeIsolated { hub in
                     switch result {
                     case .success(true): hub.upkeep()
-                    case .success(false): hub.tidying = false
+                    case .success(false): hub.tidyEnded()
                     case .failure(let error): hub.stopTidying(error)
                     }
                 }
             })
+    }
+
+    private func tidyEnded() {
+        tidying = false
+        guard tidiesAgain else { return }
+        tidiesAgain = false
+        tidied = nil
+        tidy()
     }
 
     /// The next try comes when it is due again.

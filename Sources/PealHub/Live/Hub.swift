@@ -45,10 +45,19 @@ actor Hub {
     var tidying = false
     /// When it was done last.
     var tidied: Milliseconds?
+    /// More became due while it was being done.
+    var tidiesAgain = false
+    /// A scheduled publish is being sent.
+    var publishingDue = false
+    /// When the next one is looked for.
+    var dueTimer: Milliseconds?
     /// The start of the frame that is being written; reused.
     private var head: [UInt8] = []
     private static let comma: [UInt8] = Array(",".utf8)
-    private var draining = false
+    private(set) var isDraining = false
+    /// Who looks on at logs.
+    var feeds: [ObjectIdentifier: LogFeed] = [:]
+    var feedsByInbox: [InboxKey: [LogFeed]] = [:]
     private var restores = RestoreNotices()
     var projects: Projects?
     /// How often projects were changed here: a look that began before such a change knows nothing of it.
@@ -81,6 +90,7 @@ actor Hub {
         for id in connections.keys { server.requestWrite(id) }
         scheduleTick()
         fanOut()
+        publishDue()
         tidy()
     }
 
@@ -109,7 +119,7 @@ actor Hub {
 
     func opened(_ id: ConnectionID) {
         connections[id] = HubConnection(id: id, opened: clock())
-        if draining { server?.close(id, code: CloseCode.draining.rawValue, reason: "this hub is stopping") }
+        if isDraining { server?.close(id, code: CloseCode.draining.rawValue, reason: "this hub is stopping") }
     }
 
     func received(_ id: ConnectionID, _ message: [UInt8]) {
@@ -332,6 +342,7 @@ actor Hub {
         flushCursors(now)
         tidy()
         lookAtProjects(now)
+        tickFeeds(now: now)
         for line in restores.tick(now: now) { log(line) }
         for connection in connections.values {
             if connection.session.session == nil, now - connection.opened > Self.helloPatience {
@@ -356,6 +367,7 @@ actor Hub {
 
     /// Ends the sessions of inboxes that are no more, or no longer allowed.
     func revoke(_ keys: [InboxKey]) {
+        endFeeds(of: keys)
         for key in keys {
             for connection in (inboxes[key]?.connections ?? [:]).values {
                 perform(connection.session.denied(.revoked, "this inbox is no more"), connection)
@@ -365,8 +377,9 @@ actor Hub {
 
     /// Tells every device to come back at a moment of a window, which is the longer the more there are, and takes no new ones.
     func drain() {
-        draining = true
+        isDraining = true
         readiness.drain()
+        endFeeds()
         flushCursors(clock())
         let high = Self.drainLow + min(Self.drainMost, Self.drainLeast + Milliseconds(connections.count))
         for connection in connections.values {

@@ -31,7 +31,8 @@ final class ActQueries {
             """)
         insert = try database.query(
             """
-            INSERT INTO act (inbox, uid, author, n, position, time, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            INSERT INTO act (inbox, uid, author, n, position, time, outcome, dead)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             """)
         opposedUnread = try database.query(Self.opposed("read"))
         opposedUnarchived = try database.query(Self.opposed("archived"))

@@ -122,6 +122,21 @@ package protocol HubStore: AnyObject {
     /// Appends `expired` for items whose time is over, at most so many; an empty answer means that none is left.
     func expire(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]
 
+    /// Takes a publish back: its items go with `retract`, by ``expire(limit:now:)``, and no list shows them from now on. False where there is
+    /// none in the project, or it was taken back before.
+    func retract(_ name: String, of project: ProjectKey, now: Milliseconds) throws(HubStoreError) -> Bool
+
+    // MARK: Scheduled publishes
+
+    /// Keeps a publish for a time. Throws `tooLarge` as ``publish(_:now:)`` does. What recipients say about themselves is not kept.
+    func schedule(_ request: PublishRequest, at time: Milliseconds) throws(HubStoreError)
+    /// Cancels one that waits; false where none does.
+    func cancel(_ name: String, of project: ProjectKey) throws(HubStoreError) -> Bool
+    /// Publishes the one that was due first; nil where none is due. One that cannot be published is kept as refused.
+    func publishDue(now: Milliseconds) throws(HubStoreError) -> PublishResult?
+    /// When the next one is due; nil where none waits.
+    func nextDue() throws(HubStoreError) -> Milliseconds?
+
     // MARK: Reports
 
     /// The item that a publish left in an inbox; nil where there is none.
@@ -199,6 +214,22 @@ package protocol HubReader: AnyObject {
     func tenants() throws(HubStoreError) -> (projects: [Project], operatorHash: [UInt8]?)
     /// Finds a user. Throws `conflict` where the two identities belong to different users.
     func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
+    /// The user of an inbox's public id; nil where there is none in the project.
+    func user(inboxID: String, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
+    /// A publish by its name, also one that is still to come.
+    func publish(_ name: String, of project: ProjectKey) throws(HubStoreError) -> PublishRecord?
+    /// What became of a publish in each inbox, in the order in which they got it: some after a number, which the page before gave.
+    func deliveries(
+        of publish: String, in project: ProjectKey, after number: Int64, limit: Int, now: Milliseconds
+    ) throws(HubStoreError) -> DeliveryPage
+    /// The replicas of an inbox.
+    func replicas(of inbox: InboxKey) throws(HubStoreError) -> [ReplicaRecord]
+    /// The devices of a user.
+    func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord]
+    /// Acts of an inbox that nobody could take (``Outcome/isDead``), the newest first: some before a place, which the page before gave.
+    func deadLetters(
+        of inbox: InboxKey, before place: DeadLetter.Place?, limit: Int
+    ) throws(HubStoreError) -> [DeadLetter]
     /// Closes the connection. No call is allowed afterwards.
     func close()
 }

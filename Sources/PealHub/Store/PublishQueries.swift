@@ -17,14 +17,18 @@ final class PublishQueries {
     let due: Query
     let itemsOf: Query
     let setExpiring: Query
+    let retract: Query
+    let collapsed: Query
+    let setCollapsed: Query
+    let deleteCollapsed: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         byName = try database.query("SELECT matched FROM publish WHERE name = ?1")
         insert = try database.query(
             """
             INSERT INTO publish (name, project, time, category, topic, silent, expires, first_seq, last_seq, matched, pending,
-                expiring)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id
+                expiring, collapse)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) RETURNING id
             """)
         matching = try database.query(
             """
@@ -39,7 +43,10 @@ final class PublishQueries {
         freezeOne = try database.query("INSERT OR IGNORE INTO target (publish, inbox) VALUES (?1, ?2)")
         countTargets = try database.query("SELECT count(*) FROM target WHERE publish = ?1")
         pending = try database.query(
-            "SELECT id, name, pending, first_seq FROM publish WHERE pending IS NOT NULL ORDER BY id LIMIT 1")
+            """
+            SELECT id, name, pending, first_seq, collapse, retracted FROM publish WHERE pending IS NOT NULL
+            ORDER BY id LIMIT 1
+            """)
         targets = try database.query(
             """
             SELECT t.inbox, b.head, b.chain, b.sum, b.kind FROM target t JOIN inbox b ON b.id = t.inbox
@@ -51,7 +58,7 @@ final class PublishQueries {
         finish = try database.query("UPDATE publish SET pending = NULL WHERE id = ?1")
         due = try database.query(
             """
-            SELECT id, expiring, first_seq, last_seq FROM publish
+            SELECT id, expiring, first_seq, last_seq, retracted FROM publish
             WHERE expiring IS NOT NULL AND expires <= ?1 AND pending IS NULL ORDER BY expires LIMIT 1
             """)
         itemsOf = try database.query(
@@ -60,5 +67,17 @@ final class PublishQueries {
             ORDER BY e.seq LIMIT ?3
             """)
         setExpiring = try database.query("UPDATE publish SET expiring = ?2 WHERE id = ?1")
+        retract = try database.query(
+            """
+            UPDATE publish SET retracted = ?3, expires = min(coalesce(expires, ?3), ?3), expiring = 0
+            WHERE name = ?1 AND project = ?2 AND retracted IS NULL RETURNING id
+            """)
+        collapsed = try database.query(
+            """
+            SELECT e.time, e.seq, e.salt FROM collapse c JOIN entry e ON e.seq = c.seq AND e.inbox = c.inbox
+            WHERE c.inbox = ?1 AND c.key = ?2
+            """)
+        setCollapsed = try database.query("INSERT OR REPLACE INTO collapse (inbox, key, seq) VALUES (?1, ?2, ?3)")
+        deleteCollapsed = try database.query("DELETE FROM collapse WHERE inbox = ?1")
     }
 }

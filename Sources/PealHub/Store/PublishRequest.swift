@@ -12,6 +12,8 @@ package struct PublishRequest: Sendable {
     package var interests: [String]
     /// User inboxes; users that are not there are created, profiles are merged in.
     package var recipients: [Recipient]
+    /// What the item replaces, in each inbox: the newest one that was published under the same key. Nil for nothing.
+    package var collapse: String?
 
     /// What an entry adds to the bytes of its item's body: id, publish, time and names.
     package static let overhead = 200
@@ -32,13 +34,15 @@ package struct PublishRequest: Sendable {
 
     /// A publish of its parts.
     package init(
-        project: ProjectKey, name: String, body: ItemBody, interests: [String] = [], recipients: [Recipient] = []
+        project: ProjectKey, name: String, body: ItemBody, interests: [String] = [], recipients: [Recipient] = [],
+        collapse: String? = nil
     ) {
         self.project = project
         self.name = name
         self.body = body
         self.interests = interests
         self.recipients = recipients
+        self.collapse = collapse
     }
 }
 

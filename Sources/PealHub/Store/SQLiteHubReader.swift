@@ -9,6 +9,7 @@ final class SQLiteHubReader: HubReader {
     let readQueries: ReadQueries
     let restQueries: RestQueries
     private let projectQueries: ProjectQueries
+    let outcomeQueries: OutcomeQueries
     private let database: StoreDatabase
     private let deferred: DeferredIndex
     private let begin: Query
@@ -25,6 +26,7 @@ final class SQLiteHubReader: HubReader {
         readQueries = try ReadQueries(database)
         restQueries = try RestQueries(database)
         projectQueries = try ProjectQueries(database)
+        outcomeQueries = try OutcomeQueries(database)
         begin = try database.query("BEGIN")
         end = try database.query("COMMIT")
     }

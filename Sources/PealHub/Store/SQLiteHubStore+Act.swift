@@ -14,7 +14,7 @@ extension SQLiteHubStore {
 
     func remember(_ act: Act, at position: Position, in inbox: InboxKey, now: Milliseconds) throws(HubStoreError) {
         try actQueries.insert.run(
-            inbox.row, act.uid, act.author.bytes, act.n ?? 0, position, now, act.outcome.text)
+            inbox.row, act.uid, act.author.bytes, act.n ?? 0, position, now, act.outcome.text, act.outcome.isDead)
     }
 
     /// Writes what an act changes: the fold of its entry (PealModel's `InboxState.fold`), in SQL.

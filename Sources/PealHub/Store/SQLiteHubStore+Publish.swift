@@ -20,7 +20,9 @@ extension SQLiteHubStore {
         let row = try insertPublish(
             request, seqs: first...(tails.isEmpty ? 0 : nextSeq + Int64(tails.count) - 1), matched: tails.count,
             pending: nil, now: now)
-        let appended = try append(template, publish: row, to: tails, time: now)
+        let appended = try append(template, publish: row, to: tails, time: now, collapse: request.collapse)
+        // What was replaced stands before the items.
+        if request.collapse != nil, !tails.isEmpty { try publishQueries.advance.run(row, first, nextSeq - 1) }
         return PublishResult(appended: appended, matched: tails.count)
     }
 
@@ -65,6 +67,30 @@ extension SQLiteHubStore {
         return LogTail(inbox: inbox, head: head, chain: chain, sum: sum)
     }
 
+    /// Appends an item to each log; under a collapse key, what it replaces goes first.
+    private func append(
+        _ template: ItemTemplate, publish: Int64, to tails: [LogTail], time: Milliseconds, collapse: String?
+    ) throws(HubStoreError) -> [Appended] {
+        guard let collapse else { return try append(template, publish: publish, to: tails, time: time) }
+        var replaced: [Appended] = []
+        var tails = tails
+        for index in tails.indices {
+            let inbox = tails[index].inbox
+            let old = try publishQueries.collapsed.first(inbox.row, collapse) { row in
+                ItemID(time: row.int64(0), counter: UInt64(row.int64(1)), random: row.bits(2))
+            }
+            guard let old, let entry = try remove([old], why: "retract", from: inbox, now: time) else { continue }
+            replaced.append(entry)
+            tails[index] = LogTail(try inboxes.inbox(inbox))
+        }
+        let first = nextSeq
+        let appended = try append(template, publish: publish, to: tails, time: time)
+        for (offset, tail) in tails.enumerated() {
+            try publishQueries.setCollapsed.run(tail.inbox.row, collapse, first + Int64(offset))
+        }
+        return replaced + appended
+    }
+
     private func append(
         _ template: ItemTemplate, publish: Int64, to tails: [LogTail], time: Milliseconds
     ) throws(HubStoreError) -> [Appended] {
@@ -91,7 +117,7 @@ extension SQLiteHubStore {
         let row = try publishQueries.insert.first(
             request.name, request.project.row, now, body.category, body.topic, body.silent, body.expires,
             seqs.lowerBound, seqs.upperBound, matched, pending,
-            body.expires == nil ? Int64?.none : Int64?.some(0)
+            body.expires == nil ? Int64?.none : Int64?.some(0), request.collapse
         ) { $0.int64(0) }
         guard let row else { throw HubStoreError(.failed, "the publish was not written") }
         return row
@@ -116,7 +142,10 @@ extension SQLiteHubStore {
     package func fanOut(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]? {
         precondition(limit > 0, "a chunk has targets")
         let job = try publishQueries.pending.first { row in
-            (id: row.int64(0), name: row.text(1), body: row.blob(2), firstSeq: row.int64(3))
+            (
+                id: row.int64(0), name: row.text(1), body: row.blob(2), firstSeq: row.int64(3),
+                collapse: row.optionalText(4), isRetracted: !row.isNull(5)
+            )
         }
         guard let job else { return nil }
         var last: Int64 = 0
@@ -125,14 +154,14 @@ extension SQLiteHubStore {
         try publishQueries.targets.forEach(job.id, limit) { row in
             last = row.int64(0)
             count += 1
-            if row.int64(4) < InboxRow.Kind.deleted.rawValue {
+            if !job.isRetracted, row.int64(4) < InboxRow.Kind.deleted.rawValue {
                 tails.append(tail(InboxKey(row: last), head: row.int64(1), chain: row.bits(2), sum: row.bits(3)))
             }
             return true
         }
         let firstSeq = nextSeq
         let template = ItemTemplate(time: now, publish: job.name, body: job.body)
-        let appended = try append(template, publish: job.id, to: tails, time: now)
+        let appended = try append(template, publish: job.id, to: tails, time: now, collapse: job.collapse)
         if !appended.isEmpty {
             try publishQueries.advance.run(job.id, job.firstSeq == 0 ? firstSeq : job.firstSeq, nextSeq - 1)
         }

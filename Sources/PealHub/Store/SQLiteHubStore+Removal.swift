@@ -22,11 +22,20 @@ extension SQLiteHubStore {
         return Appended(view.tail, content: EntryBytes(bytes), time: now)
     }
 
+    package func retract(
+        _ name: String, of project: ProjectKey, now: Milliseconds
+    ) throws(HubStoreError) -> Bool {
+        try publishQueries.retract.first(name, project.row, now) { _ in true } ?? false
+    }
+
     /// One publish a call, found by the range of its entries: what others appended meanwhile is passed over, and counts.
     package func expire(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended] {
         while true {
             let due = try publishQueries.due.first(now) { row in
-                (id: row.int64(0), after: max(row.int64(1), row.int64(2) - 1), last: row.int64(3))
+                (
+                    id: row.int64(0), after: max(row.int64(1), row.int64(2) - 1), last: row.int64(3),
+                    why: row.isNull(4) ? "expired" : "retract"
+                )
             }
             guard let due else { return [] }
             var last = due.after
@@ -43,7 +52,7 @@ extension SQLiteHubStore {
             }
             var appended: [Appended] = []
             for (inbox, id) in items {
-                if let entry = try remove([id], why: "expired", from: inbox, now: now) { appended.append(entry) }
+                if let entry = try remove([id], why: due.why, from: inbox, now: now) { appended.append(entry) }
             }
             try publishQueries.setExpiring.run(due.id, count < limit ? Int64?.none : Int64?.some(last))
             if !appended.isEmpty { return appended }

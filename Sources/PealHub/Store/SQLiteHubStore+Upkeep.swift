@@ -71,9 +71,10 @@ extension SQLiteHubStore {
         let answers = try upkeepQueries.deleteAnswers.all(now - HubStoreLimits.answerAge, limit) { _ in () }.count
         let acts = try upkeepQueries.deleteActs.all(now - Limits.uidAge, limit) { _ in () }.count
         let broadcasts = try broadcastQueries.forget.all(now - HubStoreLimits.broadcastAge, limit) { _ in () }.count
+        let scheduled = try scheduleQueries.forget.all(now - HubStoreLimits.broadcastAge, limit) { _ in () }.count
         let purging = try purge(limit: limit)
         let trimming = try trim(limit: limit, now: now)
-        return answers == limit || acts == limit || broadcasts == limit || purging || trimming
+        return answers == limit || acts == limit || broadcasts == limit || scheduled == limit || purging || trimming
     }
 
     /// Removes the rows of an inbox that was deleted, little by little; the tombstone stays, so that its replicas are refused.
@@ -94,6 +95,7 @@ extension SQLiteHubStore {
         if rows.count < limit {
             try upkeepQueries.deleteMarks.run(row)
             try reportQueries.deleteDeliveries.run(row)
+            try publishQueries.deleteCollapsed.run(row)
             try upkeepQueries.deletePreferences.run(row)
             try upkeepQueries.deleteActsOf.run(row)
             try upkeepQueries.emptied.run(row)

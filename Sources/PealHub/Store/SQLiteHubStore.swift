@@ -31,6 +31,7 @@ package final class SQLiteHubStore: HubStore {
     let publishQueries: PublishQueries
     let upkeepQueries: UpkeepQueries
     let reportQueries: ReportQueries
+    let scheduleQueries: ScheduleQueries
     let broadcastQueries: BroadcastQueries
     let trimQueries: TrimQueries
     let deferred = DeferredIndex()
@@ -103,6 +104,7 @@ package final class SQLiteHubStore: HubStore {
         publishQueries = try PublishQueries(database)
         upkeepQueries = try UpkeepQueries(database)
         reportQueries = try ReportQueries(database)
+        scheduleQueries = try ScheduleQueries(database)
         broadcastQueries = try BroadcastQueries(database)
         trimQueries = try TrimQueries(database)
         try recoverIndex()

@@ -14,33 +14,6 @@ extension InboxSurface {
     private static let unknown = HTTPFailure(
         status: 404, code: "not_found", message: "There is no such user in this project.")
 
-    /// How a path names a user.
-    private enum Name: Sendable {
-        case identity(UserIdentity)
-        case id(String)
-
-        init(_ request: HTTPRequest) {
-            let text = request.parameter("user")
-            func rest(after prefix: String) -> String? {
-                text.hasPrefix(prefix) && text.count > prefix.count ? String(text.dropFirst(prefix.count)) : nil
-            }
-            if let email = rest(after: "email:") {
-                self = .identity(UserIdentity(email: email))
-            } else if let id = rest(after: "external_id:") {
-                self = .identity(UserIdentity(externalID: id))
-            } else {
-                self = .id(text)
-            }
-        }
-
-        func find(_ store: any HubStore, _ project: Project) throws(HubStoreError) -> UserRecord? {
-            switch self {
-            case .identity(let identity): try store.user(identity, in: project.key)
-            case .id(let id): try store.user(inboxID: id, in: project.key)
-            }
-        }
-    }
-
     private func createUser(_ request: HTTPRequest, _ respond: HTTPResponder) {
         do throws(HTTPFailure) {
             let project = try admin(request)
@@ -95,7 +68,7 @@ extension InboxSurface {
     ) {
         do throws(HTTPFailure) {
             let project = try admin(request)
-            let name = Name(request)
+            let name = UserName(request)
             core.perform(project, as: .inbox, key: nil, respond) { (store, _) throws(HubStoreError) in
                 guard let user = try name.find(store, project) else {
                     return Work(response: HTTPSurface.inbox.response(to: Self.unknown))

@@ -88,12 +88,14 @@ struct InterestsSurface: Sendable {
         for (key, value) in payload where value.objectValue == nil {
             throw Self.invalid("'\(key)' must be an object.")
         }
-        let item = try PlatformPayload(payload).body(now: core.clock())
+        let platforms = PlatformPayload(payload)
+        let item = try platforms.body(now: core.clock())
         return PublishRequest(
             project: project.key, name: HubCore.publishName(), body: item,
             interests: target == .interests ? names : [],
             recipients: target == .users
-                ? names.map { PublishRequest.Recipient(identity: UserIdentity(externalID: $0)) } : [])
+                ? names.map { PublishRequest.Recipient(identity: UserIdentity(externalID: $0)) } : [],
+            collapse: platforms.collapse)
     }
 
     private static func names(_ body: JSON, _ target: Target) throws(HTTPFailure) -> [String] {

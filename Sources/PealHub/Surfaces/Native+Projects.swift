@@ -149,20 +149,16 @@ extension NativeSurface {
     }
 
     private static func write(_ project: Project, withSecrets: Bool, to writer: inout JSONWriter) {
-        func time(_ key: StaticString, _ value: Milliseconds?) {
-            writer.key(key)
-            if let value { writer.string(ISOTime.text(value)) } else { writer.null() }
-        }
         writer.beginObject()
         writer.member("instance", project.instance)
         writer.member("name", project.name)
         writer.member("key", project.apiKey)
         if withSecrets { writer.member("secret", project.secret) }
         writer.member("hmac_required", project.requiresHMAC)
-        time("created_at", project.created)
-        time("old_key_until", project.oldAPIKey?.until)
-        time("old_secret_until", project.oldSecret?.until)
-        time("closed_at", project.revoked)
+        writer.time("created_at", project.created)
+        writer.time("old_key_until", project.oldAPIKey?.until)
+        writer.time("old_secret_until", project.oldSecret?.until)
+        writer.time("closed_at", project.revoked)
         writer.endObject()
     }
 }

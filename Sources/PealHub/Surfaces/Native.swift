@@ -7,7 +7,7 @@ import PealModel
 struct NativeSurface: Sendable {
     let core: HubCore
 
-    var routes: [HTTPRoute] { projectRoutes }
+    var routes: [HTTPRoute] { projectRoutes + publishRoutes + inboxRoutes + logRoutes }
 
     /// The project of a request, for who has its secret.
     func project(_ request: HTTPRequest) throws(HTTPFailure) -> Project {

@@ -67,7 +67,21 @@ struct PlatformPayload {
         return (nil, nil)
     }
 
+    /// What the item replaces: the key under which the platforms replace a notification that is shown.
+    var collapse: String? {
+        let (apns, fcm, web) = (platform("apns"), platform("fcm"), platform("web"))
+        let key =
+            apns?["collapse_id"]?.stringValue ?? apns?["headers"]?["apns-collapse-id"]?.stringValue
+            ?? fcm?["collapse_key"]?.stringValue ?? fcm?["notification"]?["tag"]?.stringValue
+            ?? web?["notification"]?["tag"]?.stringValue
+        return key.flatMap { $0.isEmpty || $0.unicodeScalars.count > Limits.interest ? nil : $0 }
+    }
+
     private func expiry(_ now: Milliseconds) -> Milliseconds? {
+        let end = platform("apns")?["expiration"] ?? platform("apns")?["headers"]?["apns-expiration"]
+        if let end = end?.intValue ?? end?.stringValue.flatMap({ Int64($0) }), end > 0, end < 100_000_000_000 {
+            return end * 1_000
+        }
         let seconds = platform("web")?["time_to_live"]?.intValue ?? platform("fcm")?["time_to_live"]?.intValue
         guard let seconds, seconds > 0, seconds < 10 * 365 * 86_400 else { return nil }
         return now + seconds * 1_000

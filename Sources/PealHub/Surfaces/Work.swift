@@ -12,6 +12,8 @@ struct Work: Sendable {
     var publishes = 0
     /// Inboxes that are no more: their sessions end with 4201.
     var ended: [InboxKey] = []
+    /// Something became due: a scheduled publish, items that were taken back.
+    var isDue = false
     /// Projects as they are now: sessions that they do not admit any more end with 4201.
     var projects: [Project] = []
 }
@@ -105,6 +107,7 @@ extension HubCore {
                     metrics.publishes.add(done.publishes)
                     if done.isWide { hub.assumeIsolated { $0.fanOut() } }
                     if !done.projects.isEmpty { hub.assumeIsolated { $0.changed(done.projects) } }
+                    if done.isDue { hub.assumeIsolated { $0.goOn() } }
                     if !done.ended.isEmpty { hub.assumeIsolated { $0.revoke(done.ended) } }
                     respond.send(done.response)
                 case .failure(let error): respond.send(surface.response(to: failure(error)))

@@ -109,6 +109,9 @@ final class Neighbourhood {
             ("/standing", mary), ("/users/external_id:the-victim", admin(ours)), ("/broadcasts", admin(ours)),
             ("/categories", admin(ours)), (device, nothing), (device + "/interests", nothing),
             ("/standing?inbox=\(real["device"] ?? "")", admin(ours)),
+            ("/v1/publishes/\(real["broadcast"] ?? "")", basic(ours)),
+            ("/v1/users/external_id:the-victim/inboxes", basic(ours)),
+            ("/v1/users/external_id:the-victim/devices", basic(ours)),
             ("/v1/projects/\(ours.instance)", bearer("operator")),
         ]
         var seen = ""

@@ -111,7 +111,8 @@ final class RawHTTPClient {
         }
     }
 
-    private func line() throws -> String {
+    /// The next line.
+    func line() throws -> String {
         while true {
             if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = buffer[..<end].filter { $0 != UInt8(ascii: "\r") }
