@@ -49,6 +49,8 @@ actor Hub {
     private var head: [UInt8] = []
     private static let comma: [UInt8] = Array(",".utf8)
     private var draining = false
+    /// Told once the last socket is closed.
+    private var drained: (@Sendable () -> Void)?
     private var restores = RestoreNotices()
 
     /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
@@ -120,6 +122,12 @@ actor Hub {
     func closed(_ id: ConnectionID) {
         guard let connection = connections.removeValue(forKey: id) else { return }
         leave(connection)
+        if draining, connections.isEmpty { tellDrained() }
+    }
+
+    private func tellDrained() {
+        drained?()
+        drained = nil
     }
 
     private func leave(_ connection: HubConnection) {
@@ -356,9 +364,16 @@ actor Hub {
     }
 
     /// Tells every device to come back at a moment of a window, which is the longer the more there are, and takes no new ones.
-    func drain() {
+    ///
+    /// - Parameters:
+    ///   - limit: milliseconds that the sockets get for their last frames.
+    ///   - done: called once, when all are closed or the time is over.
+    func drain(within limit: Milliseconds, done: @escaping @Sendable () -> Void) {
         draining = true
         readiness.drain()
+        drained = done
+        service.post(afterMilliseconds: limit) { self.assumeIsolated { $0.tellDrained() } }
+        defer { if connections.isEmpty { tellDrained() } }
         flushCursors(clock())
         let high = Self.drainLow + min(Self.drainMost, Self.drainLeast + Milliseconds(connections.count))
         for connection in connections.values {
