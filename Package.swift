@@ -31,7 +31,10 @@ let package = Package(
         .systemLibrary(name: "CPealCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
         // libcrypto too: libwebsockets brings it, but does not link it for whoever asks what it says of a certificate.
-        .target(name: "CPealWebSocket", dependencies: ["CLibWebSockets", "CPealCrypto"]),
+        // libssl likewise, to exchange a server's certificate.
+        .target(
+            name: "CPealWebSocket", dependencies: ["CLibWebSockets", "CPealCrypto"],
+            linkerSettings: [.linkedLibrary("ssl")]),
 
         // Level 1: rules, SQLite, WebSocket. No Foundation.
         .target(name: "PealModel", swiftSettings: swiftSettings),
@@ -108,7 +111,7 @@ let package = Package(
             name: "FaultsTests", dependencies: ["Faults", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "peal-load"],
+            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "PealModel", "PealSQLite", "PealWebSocket", "peal-load"],
             swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
         .testTarget(

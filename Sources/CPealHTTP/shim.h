@@ -15,6 +15,7 @@ struct peal_http_options {
     unsigned int connection_limit_per_address; /* 0 = none */
     unsigned int idle_seconds;                 /* 0 = none */
     size_t connection_memory;
+    int listening;               /* a bound socket that listens, in place of the address; -1: none, -2: do not listen */
     const char *certificate_pem; /* both NULL: no TLS; both must live until the daemon is stopped */
     const char *key_pem;
     void *context; /* given to every callback */
@@ -35,7 +36,10 @@ static inline struct MHD_Daemon *peal_http_start(const struct peal_http_options 
     struct MHD_OptionItem items[16];
     int n = 0;
 #define PEAL_HTTP_ITEM(o_, v_, p_) (items[n++] = (struct MHD_OptionItem){(o_), (intptr_t)(v_), (void *)(p_)})
-    PEAL_HTTP_ITEM(MHD_OPTION_SOCK_ADDR, 0, o->address);
+    if (o->listening >= 0)
+        PEAL_HTTP_ITEM(MHD_OPTION_LISTEN_SOCKET, o->listening, NULL);
+    else if (o->listening == -1)
+        PEAL_HTTP_ITEM(MHD_OPTION_SOCK_ADDR, 0, o->address);
     PEAL_HTTP_ITEM(MHD_OPTION_CONNECTION_LIMIT, o->connection_limit, NULL);
     PEAL_HTTP_ITEM(MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->connection_limit_per_address, NULL);
     PEAL_HTTP_ITEM(MHD_OPTION_CONNECTION_TIMEOUT, o->idle_seconds, NULL);
@@ -45,7 +49,8 @@ static inline struct MHD_Daemon *peal_http_start(const struct peal_http_options 
     PEAL_HTTP_ITEM(MHD_OPTION_NOTIFY_COMPLETED, o->completed, o->context);
     PEAL_HTTP_ITEM(MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL);
     unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
-    if (o->address->sa_family == AF_INET6) flags |= MHD_USE_DUAL_STACK;
+    if (o->listening == -2) flags |= MHD_USE_NO_LISTEN_SOCKET;
+    if (o->listening == -1 && o->address->sa_family == AF_INET6) flags |= MHD_USE_DUAL_STACK;
     if (o->certificate_pem != NULL && o->key_pem != NULL) {
         flags |= MHD_USE_TLS;
         PEAL_HTTP_ITEM(MHD_OPTION_HTTPS_MEM_CERT, 0, o->certificate_pem);
@@ -62,6 +67,12 @@ static inline struct MHD_Daemon *peal_http_start(const struct peal_http_options 
 static inline uint16_t peal_http_bound_port(struct MHD_Daemon *daemon) {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
     return info == NULL ? 0 : info->port;
+}
+
+/* The socket the daemon listens on, -1 where it does not; it is the daemon's. */
+static inline int peal_http_listening(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_LISTEN_FD);
+    return info == NULL ? -1 : info->listen_fd;
 }
 
 /* Open connections at this moment. */

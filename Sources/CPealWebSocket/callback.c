@@ -96,6 +96,9 @@ int pws_on_callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
         pws_connection *c = lws_get_opaque_user_data(wsi);
         return c ? on_connection(c, reason, in, count) : on_leftover(reason);
     }
+    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+        pws_on_server_tls(in, user);
+        return 0;
     case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
         if (!count) pws_on_distrust(wsi, user);
         return 0;

@@ -77,6 +77,7 @@ struct pws_server {
     pws_service *service;
     void *owner; /* NULL once it is closed */
     struct lws_vhost *vhost;
+    void *tls; /* the vhost's SSL_CTX; NULL without TLS */
     size_t maximum_message;
     int ping_seconds, hangup_seconds, connections, maximum_connections;
     char *host, *subprotocol;
@@ -131,6 +132,9 @@ void pws_on_sweep(lws_sorted_usec_list_t *entry);
 void pws_sweep_by(pws_service *service, lws_usec_t when);
 /* Has it run in time for this connection's ping, hangup and deadline. */
 void pws_watch(pws_connection *connection);
+
+/* tls.c */
+void pws_on_server_tls(struct lws_vhost *vhost, void *context);
 
 /* server.c */
 void pws_servers_free(pws_service *service);

@@ -8,12 +8,12 @@
 
 /// Waits for SIGINT or SIGTERM, so that a long command ends cleanly.
 enum Signals {
-    /// A stream that gives a value for each of the two signals. When this returns, a signal is not lost: Dispatch registers its
+    /// A stream that gives a value for each of some signals. When this returns, a signal is not lost: Dispatch registers its
     /// handlers on a thread of its own, and one that comes before that ends the process as ever.
-    static func interruption() async -> AsyncStream<Void> {
+    static func interruption(_ numbers: [Int32] = [SIGINT, SIGTERM]) async -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         var sources: [any DispatchSourceSignal] = []
-        for number in [SIGINT, SIGTERM] {
+        for number in numbers {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { continuation.yield(()) }
             await withCheckedContinuation { registered in

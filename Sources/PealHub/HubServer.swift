@@ -43,6 +43,12 @@ public struct HubConfiguration: Sendable {
     /// A configuration with the defaults.
     public init(databasePath: String) { self.databasePath = databasePath }
 
+    /// The pair of both listeners.
+    var tls: HTTPServerConfiguration.TLS? {
+        guard let certificatePath, let keyPath else { return nil }
+        return HTTPServerConfiguration.TLS(certificatePath: certificatePath, keyPath: keyPath)
+    }
+
     /// Takes a sentence about something that is wrong.
     var warn: @Sendable (String) -> Void {
         { [log, logLevel] message in if logLevel >= .warning { log(HubLogRecord(.warning, message)) } }
@@ -82,6 +88,9 @@ public final class HubServer: Sendable {
 
     private let service: WebSocketService
     let core: HubCore
+    private let sockets: WebSocketServer
+    private let isStopped = Atomic(false)
+    private let tls: HTTPServerConfiguration.TLS?
     private let http: HTTPServer
     private let writerThread: ConnectionExecutor
 
@@ -119,11 +128,13 @@ public final class HubServer: Sendable {
                 try Self.listen(configuration, core: core, webSocketPort: server.boundPort)
             }
             webSocketPort = server.boundPort
+            sockets = server
         } catch {
             Self.end(core, service: service, writer: writer)
             throw error
         }
         httpPort = http.boundPort
+        tls = configuration.tls
         self.service = service
         self.core = core
         writerThread = writer
@@ -172,9 +183,7 @@ public final class HubServer: Sendable {
         http.host = configuration.host
         http.port = configuration.httpPort
         http.log = configuration.warn
-        if let certificate = configuration.certificatePath, let key = configuration.keyPath {
-            http.tls = HTTPServerConfiguration.TLS(certificatePath: certificate, keyPath: key)
-        }
+        http.tls = configuration.tls
         let operations = OperationsSurface(
             core: core, webSocketPort: webSocketPort, publicWebSocketURL: configuration.publicWebSocketURL,
             usesTLS: configuration.certificatePath != nil, databasePath: configuration.databasePath)
@@ -256,21 +265,53 @@ public final class HubServer: Sendable {
         try store.commit()
     }
 
+    /// Seconds that ``stop()`` takes at most: devices and requests are given their time at once, then the store is closed.
+    public static let stopSeconds = 10
+    /// Seconds in which the devices' sockets must have taken their last frames.
+    static let socketSeconds = 6
+    /// Seconds in which requests in flight are answered; then they get 503.
+    static let answerSeconds = 5
+
     static func now() -> Milliseconds {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Milliseconds(time.tv_sec) * 1_000 + Milliseconds(time.tv_nsec) / 1_000_000
     }
 
-    /// Tells the devices to come back later, finishes what was begun, and closes the store. Blocks, for some seconds at most;
-    /// call once.
-    public func stop() {
-        http.stop(grace: .seconds(3))
-        let done = DispatchLatch()
-        service.post {
-            self.core.hub.assumeIsolated { $0.drain() }
-            self.core.committer.stop { done.open() }
+    /// Whether the listeners speak TLS.
+    public var usesTLS: Bool { tls != nil }
+
+    /// Reads certificate and key again, for handshakes from now on; connections that are open keep theirs, and none is dropped.
+    /// Blocks for some milliseconds. Nothing without TLS.
+    ///
+    /// - Throws: ``HubError``: a file cannot be read, or the pair cannot be used. The old pair stays in use on both listeners.
+    public func renewCertificate() throws(HubError) {
+        guard let tls else { return }
+        do {
+            let certificate = try HTTPServerText.read(tls.certificatePath)
+            let key = try HTTPServerText.read(tls.keyPath)
+            // Before anything is changed, both have to take it.
+            try HTTPServer.check(certificate: certificate, key: key)
+            try sockets.renew(certificate: certificate, key: key)
+            try http.renew(certificate: certificate, key: key)
+        } catch {
+            throw HubError(message: "certificate and key cannot be taken: \(error)")
         }
+    }
+
+    /// Tells the devices to come back later, answers what was asked, makes durable what was accepted, and closes the store. Blocks,
+    /// for ``stopSeconds`` at most where the disk does what it is asked. Calling it again does
+    /// nothing.
+    public func stop() {
+        guard !isStopped.exchange(true, ordering: .relaxed) else { return }
+        let socketsGone = DispatchLatch()
+        let limit = Int64(Self.socketSeconds * 1_000)
+        service.post { self.core.hub.assumeIsolated { $0.drain(within: limit) { socketsGone.open() } } }
+        // Meanwhile: the answers to what HTTP has asked need the store, and so do the devices' pushes.
+        http.stop(grace: .seconds(Self.answerSeconds))
+        socketsGone.wait()
+        let done = DispatchLatch()
+        core.committer.stop { done.open() }
         done.wait()
         Self.end(core, service: service, writer: writerThread)
     }

@@ -51,6 +51,19 @@ final class ServerCore: EventOwner, @unchecked Sendable {
         return Int(pws_port(server))
     }
 
+    /// - Returns: why the pair cannot be used; nil where it is.
+    func renew(_ certificate: [UInt8], _ key: [UInt8]) -> String? {
+        guard let server, service.openHandle != nil else { return "the server has stopped" }
+        return certificate.withUnsafeBytes { certificate in
+            key.withUnsafeBytes { key in
+                pws_server_renew(
+                    server, certificate.baseAddress?.assumingMemoryBound(to: CChar.self), certificate.count,
+                    key.baseAddress?.assumingMemoryBound(to: CChar.self), key.count
+                ).map { String(cString: $0) }
+            }
+        }
+    }
+
     func close() {
         if let server, service.openHandle != nil { pws_server_close(server) }
         server = nil

@@ -11,6 +11,8 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         public static let resources = Code(rawValue: "resources")
         /// The port is taken or not allowed, or a TLS file cannot be read.
         public static let listen = Code(rawValue: "listen")
+        /// A certificate or its key cannot be used.
+        public static let certificate = Code(rawValue: "certificate")
         /// The connection was lost, or never made.
         public static let lost = Code(rawValue: "lost")
         /// The URL is none of ours.

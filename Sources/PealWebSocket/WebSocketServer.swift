@@ -32,6 +32,16 @@ public final class WebSocketServer: Sendable {
         boundPort = port
     }
 
+    /// Gives handshakes from now on another certificate with its chain and key (PEM texts); open connections keep theirs. Blocks until
+    /// the service's thread has done it. Not from the service's thread.
+    ///
+    /// - Throws: ``WebSocketError``: `certificate`, where the pair cannot be used; the old one stays.
+    public func renew(certificate: [UInt8], key: [UInt8]) throws(WebSocketError) {
+        let core = core
+        let problem = service.runAndWait { core.renew(certificate, key) } ?? "the server has stopped"
+        if let problem { throw WebSocketError(.certificate, problem) }
+    }
+
     /// Asks for ``WebSocketServerHandler/nextMessage(_:into:)``. On the service's thread; harmless where the connection is
     /// gone.
     public func requestWrite(_ id: ConnectionID) {

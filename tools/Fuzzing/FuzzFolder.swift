@@ -9,9 +9,10 @@ enum FuzzFolder {
         return path
     }()
 
-    /// The path of a file with this content, and without what another database of this name left behind.
+    /// The path of a file with this content, and without what another database of this name left behind. Each thread has files of its
+    /// own, because tests run inputs side by side.
     static func file(_ name: String, _ content: [UInt8]? = nil) -> String {
-        let file = "\(path)/\(name)"
+        let file = "\(path)/\(name)-\(UInt(pthread_self()))"
         for suffix in ["-wal", "-shm"] { unlink(file + suffix) }
         unlink(file)
         if let content {

@@ -59,6 +59,24 @@ enum FanoutBench {
         print("    by thread: \(shares.joined(separator: ", ")); \(frames.text) frames a delivery")
     }
 
+    /// Time in which a hub with so many live sessions stops in order. Arguments: connections, `user` or `device`.
+    static func stop(_ words: [String]) async throws {
+        WebSocketService.raiseFileLimit()
+        let connections = Int(words.first ?? "") ?? 1_000
+        let (hub, directory) = try makeHub()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let child = try Child([
+            "fanout-client", words.count > 1 ? words[1] : "device", String(connections), String(hub.webSocketPort),
+            String(hub.httpPort), hub.project.instance, hub.project.apiKey, hub.project.secret,
+        ])
+        guard child.line() == "ready" else { throw Failure("the client did not get ready") }
+        let begin = Date()
+        hub.stop()
+        print(
+            String(format: "a hub with %d sessions stops in %.0f ms", connections, -begin.timeIntervalSinceNow * 1_000))
+        child.stop()
+    }
+
     /// Process memory per idle session.
     static func memory(_ words: [String]) async throws {
         WebSocketService.raiseFileLimit()

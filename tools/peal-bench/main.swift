@@ -21,13 +21,14 @@ do {
     case "act": try ActBench.act(rest)
     case "mark": try ActBench.mark(rest)
     case "bootstrap": try await BootstrapBench.run(rest)
+    case "hub-stop": try await FanoutBench.stop(rest)
     case "drain": try await DrainBench.run(rest)
     case "fold": try ReplicaBench.fold(rest)
     case "sum": try ReplicaBench.sum(rest)
     case "page": try ReplicaBench.page(rest)
     default:
         print(
-            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | act | mark | bootstrap | drain"
+            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | act | mark | bootstrap | drain | hub-stop"
         )
         exit(2)
     }

@@ -73,6 +73,10 @@ void pws_set_deadline(pws_service *service, int64_t microseconds);
 /* NULL where the port is taken or a TLS file cannot be read. `owner` comes with every event of its connections. */
 pws_server *pws_listen(pws_service *service, const pws_server_options *options, void *owner);
 int pws_port(const pws_server *server);
+/* Gives handshakes from now on another certificate chain and key (PEM); connections that are open keep theirs. NULL, or why the
+ * pair cannot be used: then nothing has changed. */
+const char *pws_server_renew(
+    pws_server *server, const char *certificate, size_t certificate_count, const char *key, size_t key_count);
 /* Refuses handshakes from now on, and drops every connection, with PWS_CLOSED for each before it returns. The owner gets no
  * event afterwards. The port is free once the service is destroyed. Not within an event. */
 void pws_server_close(pws_server *server);

@@ -41,6 +41,7 @@ enum HubCommand {
         examples: ["peal hub --directory ./hub", "peal hub --catalogue catalogue.json"], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        let log = try HubLogOutput(arguments)
         let directory = arguments.value("directory") ?? "hub"
         do {
             try FileManager.default.createDirectory(
@@ -63,31 +64,86 @@ enum HubCommand {
             }
             configuration.catalogue = Array(bytes)
         }
-        let log = try HubLogOutput(arguments)
         configuration.logLevel = log.level
         configuration.log = { log.write($0) }
         try check(configuration, arguments)
         // Before anybody is told that the hub is there, so that a stop that follows at once is a clean one.
         let interruption = await Signals.interruption()
+        let hangups = await Signals.interruption([SIGHUP])
         let hub: HubServer
         do {
             hub = try HubServer(configuration)
         } catch {
             throw CommandError(code: .failure, message: "The hub does not start: \(error.message).")
         }
+        if !isLoopback(configuration.host), configuration.certificatePath == nil {
+            let text =
+                "listening without TLS on \(configuration.host): keys and secrets cross the network in clear unless a proxy does TLS"
+            log.write(HubLogRecord(.warning, text))
+        }
         announce(hub, configuration, json: arguments.has("json"))
+        let renewals = Task.detached { await renew(hub, at: hangups, log) }
         for await _ in interruption { break }
-        log.write(HubLogRecord(.notice, "stopping"))
-        await Task.detached { hub.stop() }.value
+        renewals.cancel()
+        await stop(hub, interruption, log)
         return .success
+    }
+
+    /// Stops in order. A second signal ends the process at once, and so does a disk that does not answer: what was told to be
+    /// durable is so in any case.
+    private static func stop(_ hub: HubServer, _ interruption: AsyncStream<Void>, _ log: HubLogOutput) async {
+        log.write(
+            HubLogRecord(
+                .notice, "stopping: devices are told to come back, requests are finished; a second signal ends at once")
+        )
+        let begin = ContinuousClock.now
+        let second = Task.detached {
+            for await _ in interruption {
+                log.write(HubLogRecord(.warning, "a second signal: ended at once"))
+                _exit(ExitCode.interrupted.rawValue)
+            }
+        }
+        let limit = Task.detached {
+            try await Task.sleep(for: .seconds(HubServer.stopSeconds))
+            log.write(
+                HubLogRecord(.error, "not stopped within \(HubServer.stopSeconds) s: look at the disk. Ended at once"))
+            _exit(ExitCode.failure.rawValue)
+        }
+        await Task.detached { hub.stop() }.value
+        second.cancel()
+        limit.cancel()
+        log.write(HubLogRecord(.notice, "stopped", ["ms": "\(begin.duration(to: .now) / .milliseconds(1))"]))
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host.hasPrefix("127.") || ["localhost", "::1"].contains(host)
+    }
+
+    /// Takes the certificate anew at each SIGHUP.
+    private static func renew(_ hub: HubServer, at hangups: AsyncStream<Void>, _ log: HubLogOutput) async {
+        for await _ in hangups {
+            guard hub.usesTLS else {
+                log.write(HubLogRecord(.notice, "SIGHUP: there is no certificate to read again"))
+                continue
+            }
+            do {
+                try hub.renewCertificate()
+                log.write(HubLogRecord(.notice, "SIGHUP: new connections get the certificate that was read again"))
+            } catch {
+                log.write(
+                    HubLogRecord(
+                        .error,
+                        "SIGHUP: \(error.message). The old certificate stays in use; mend the files and send SIGHUP again"
+                    ))
+            }
+        }
     }
 
     private static func check(_ configuration: HubConfiguration, _ arguments: Arguments) throws(CommandError) {
         guard (configuration.certificatePath == nil) == (configuration.keyPath == nil) else {
             throw .usage("--tls-cert and --tls-key go together.")
         }
-        let isLoopback = configuration.host.hasPrefix("127.") || ["localhost", "::1"].contains(configuration.host)
-        guard isLoopback || configuration.certificatePath != nil || arguments.has("insecure") else {
+        guard isLoopback(configuration.host) || configuration.certificatePath != nil || arguments.has("insecure") else {
             throw CommandError(
                 code: .usage,
                 message: "Without TLS a hub listens on loopback only: secrets would cross the network in clear.",

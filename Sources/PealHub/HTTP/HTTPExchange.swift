@@ -179,7 +179,7 @@ final class HTTPExchange: @unchecked Sendable {
             request,
             respond: HTTPResponder { [self] response in
                 if response == nil {
-                    core.configuration.log("HTTP: a handler gave no answer (\(place), request \(requestID))")
+                    core.configuration.log("HTTP: a handler gave no answer (\(place))")
                 }
                 answer(response ?? rendered(.internalError))
             })

@@ -58,6 +58,8 @@ actor Hub {
     /// Who looks on at logs.
     var feeds: [ObjectIdentifier: LogFeed] = [:]
     var feedsByInbox: [InboxKey: [LogFeed]] = [:]
+    /// Told once the last socket is closed.
+    private var drained: (@Sendable () -> Void)?
     private var restores = RestoreNotices()
     var projects: Projects?
     /// How often projects were changed here: a look that began before such a change knows nothing of it.
@@ -136,6 +138,12 @@ actor Hub {
     func closed(_ id: ConnectionID) {
         guard let connection = connections.removeValue(forKey: id) else { return }
         leave(connection)
+        if isDraining, connections.isEmpty { tellDrained() }
+    }
+
+    private func tellDrained() {
+        drained?()
+        drained = nil
     }
 
     private func leave(_ connection: HubConnection) {
@@ -376,10 +384,17 @@ actor Hub {
     }
 
     /// Tells every device to come back at a moment of a window, which is the longer the more there are, and takes no new ones.
-    func drain() {
+    ///
+    /// - Parameters:
+    ///   - limit: milliseconds that the sockets get for their last frames.
+    ///   - done: called once, when all are closed or the time is over.
+    func drain(within limit: Milliseconds, done: @escaping @Sendable () -> Void) {
         isDraining = true
         readiness.drain()
         endFeeds()
+        drained = done
+        service.post(afterMilliseconds: limit) { self.assumeIsolated { $0.tellDrained() } }
+        defer { if connections.isEmpty { tellDrained() } }
         flushCursors(clock())
         let high = Self.drainLow + min(Self.drainMost, Self.drainLeast + Milliseconds(connections.count))
         for connection in connections.values {

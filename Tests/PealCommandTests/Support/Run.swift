@@ -77,6 +77,7 @@ final class HubProcess {
     private(set) var instance = ""
     private let port: Int
     private let socketPort: Int
+    var webSocketPort: Int { socketPort }
     private let options: [String]
 
     init(options: [String] = []) throws {

@@ -10,15 +10,20 @@ final class TestHub {
     /// What the hub logged.
     let log = LogLines()
     private(set) var server: HubServer
-    private let requiresHMAC: Bool
-    private let retention: Retention
+    private let adjust: (inout HubConfiguration) -> Void
 
-    init(requiresHMAC: Bool = false, retention: Retention = Retention()) throws {
+    init(
+        requiresHMAC: Bool = false, retention: Retention = Retention(),
+        adjust: @escaping (inout HubConfiguration) -> Void = { _ in }
+    ) throws {
         directory = NSTemporaryDirectory() + "peal-hub-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        self.requiresHMAC = requiresHMAC
-        self.retention = retention
-        server = try Self.start(directory + "/hub.db", log, requiresHMAC, retention)
+        self.adjust = { configuration in
+            configuration.requiresHMAC = requiresHMAC
+            configuration.retention = retention
+            adjust(&configuration)
+        }
+        server = try Self.start(directory + "/hub.db", log, self.adjust)
     }
 
     deinit {
@@ -32,21 +37,20 @@ final class TestHub {
     var project: HubProject { server.project }
 
     private static func start(
-        _ path: String, _ log: LogLines, _ requiresHMAC: Bool, _ retention: Retention
+        _ path: String, _ log: LogLines, _ adjust: (inout HubConfiguration) -> Void
     ) throws -> HubServer {
         var configuration = HubConfiguration(databasePath: path)
         configuration.httpPort = 0
         configuration.webSocketPort = 0
-        configuration.requiresHMAC = requiresHMAC
-        configuration.retention = retention
         configuration.log = { log.add($0) }
+        adjust(&configuration)
         return try HubServer(configuration)
     }
 
     /// Stops the hub and starts another one on the same file.
     func restart() throws {
         server.stop()
-        server = try Self.start(path, log, requiresHMAC, retention)
+        server = try Self.start(path, log, adjust)
     }
 
     // MARK: HTTP

@@ -1,0 +1,1 @@
+../../PealHubTests/Support/RawHTTPClient.swift
