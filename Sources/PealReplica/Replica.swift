@@ -78,7 +78,11 @@ public final class Replica {
         if case .device(let id?) = identity, let inbox = state.inbox, inbox != id {
             throw ReplicaError(.otherIdentity, "\(path) is the inbox of another device")
         }
-        try mendOutbox()
+        do throws(ReplicaError) {
+            try mendOutbox()
+        } catch {
+            throw error.opening(path)
+        }
     }
 
     // MARK: Transactions

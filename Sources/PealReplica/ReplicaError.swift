@@ -76,6 +76,12 @@ public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible 
             refused.code, advice.map { "\(message) \($0)" } ?? message, sqliteCode: refused.sqliteCode)
     }
 
+    /// The same, of a call that opening a file makes: with the file's name.
+    func opening(_ path: String) -> ReplicaError {
+        message.contains(path)
+            ? self : ReplicaError(code, "\(path) cannot be opened: \(message)", sqliteCode: sqliteCode)
+    }
+
     init(_ error: SQLiteError) {
         let code: Code =
             switch error.code.primary {
