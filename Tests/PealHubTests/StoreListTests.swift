@@ -140,7 +140,7 @@ import Testing
         var below: Position?
         var pages = 0
         while true {
-            let page = try hub.reader.snapshotPage(of: inbox, id: whole.id, below: below, maxRows: 500, maxBytes: 3_000)
+            let page = try hub.reader.snapshotPage(of: inbox, id: whole.id, below: below, maxRows: 500, maxBytes: 1_000)
             #expect((page.rest != nil) == (below == nil))
             #expect(!page.rows.isEmpty || page.last)
             rows += page.rows
@@ -150,5 +150,24 @@ import Testing
         }
         #expect(rows == whole.rows)
         #expect(pages > 4)
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `a row takes no more of its page than the page counts for it`(_ acted: Bool, _ withFact: Bool) throws {
+        var row = SnapshotRow(
+            id: ItemID(time: 1, counter: 2, random: 3), publish: "pubid-1", time: JSONObject.largestInt,
+            body: Array(#"{"sent":1}"#.utf8)[...], state: ItemState(position: JSONObject.largestInt))
+        let replica = try #require(Author(String(repeating: "f", count: 32)))
+        let register = Register(
+            value: false, passive: false, since: .max >> 10, rank: .max >> 10, itime: -(.max >> 10), author: replica,
+            uid: .max)
+        row.state.seen = true
+        if acted { (row.state.read, row.state.archived) = (register, register) }
+        if withFact { row.facts = [Fact(event: "dismissed", time: .max >> 10, data: Array(#"{"a":1}"#.utf8)[...])] }
+        var writer = JSONWriter()
+        row.write(to: &writer)
+        // The comma to the next row, too.
+        #expect(writer.bytes.count + 1 <= row.wireSize)
+        #expect(row.wireSize < writer.bytes.count + 100)
     }
 }

@@ -57,6 +57,24 @@ func `the first and the last scalar of each length are accepted, raw and escaped
     #expect(try JSON(raw("\"\(escaped.joined())\"")) == .string(text))
 }
 
+@Test func `a byte that ends or spoils a string is seen at every place of it`() throws {
+    for length in 0..<26 {
+        for place in 0..<length {
+            for byte in 0...0xFF as ClosedRange<UInt8> {
+                var content = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+                content[place] = byte
+                let text = value([0x20, 0x22] + content + [0x22])
+                if byte < 0x20 || byte >= 0x80 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                    #expect(text == nil, "\(byte) at \(place) of \(length)")
+                } else {
+                    #expect(
+                        text == .string(String(decoding: content, as: UTF8.self)), "\(byte) at \(place) of \(length)")
+                }
+            }
+        }
+    }
+}
+
 @Test func `sixty-four levels are read, and the sixty-fifth is refused`() throws {
     func arrays(_ depth: Int) -> String {
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)

@@ -53,6 +53,20 @@ private func read(_ text: String) throws -> [SnapshotRow]? {
         }
     }
 
+    @Test func `a quote and an escape are seen at every place of a body`() throws {
+        for length in 0..<20 {
+            for place in 0...length {
+                for mark in ["\\\"", "\\\\", "\\u0041", "é", "}", "]"] {
+                    let text =
+                        String(repeating: "a", count: place) + mark + String(repeating: "b", count: length - place)
+                    var row = rows()[0]
+                    row.body = Array(#"{"sent":3,"title":"\#(text)","x":["\#(text)"]}"#.utf8)[...]
+                    #expect(try read(PealModelTests.text([row])) == [row])
+                }
+            }
+        }
+    }
+
     @Test func `of two members of a name the first counts, and what is not known is ignored`() throws {
         let compact = text([rows()[8]])
         let plain = try read(compact)

@@ -5,7 +5,6 @@ import Synchronization
 /// Reads what is committed in a ``MemoryHubStore``; each call sees one moment.
 final class MemoryHubReader: HubReader {
     /// What a row of a page takes beside its body, at most, as in the other store.
-    private static let rowOverhead = HubStoreLimits.rowOverhead
     private let committed: MemoryHubStore.Committed
 
     init(_ committed: MemoryHubStore.Committed) { self.committed = committed }
@@ -86,13 +85,13 @@ final class MemoryHubReader: HubReader {
         page.last = walk(inbox, below: below ?? .max) { row, item in
             let body = inbox.state.bodies[row.item] ?? []
             let facts = (inbox.state.facts[row.item] ?? []).sorted { $0.event < $1.event }
-            let size = facts.reduce(body.count + Self.rowOverhead) { $0 + 80 + ($1.data?.count ?? 0) }
+            let row = SnapshotRow(
+                id: row.item, publish: state.publishes[Int(row.publish) - 1].value.name, time: row.time, body: body,
+                state: item, facts: facts)
+            let size = row.wireSize
             guard page.rows.isEmpty || (page.rows.count < maxRows && bytes + size <= maxBytes) else { return false }
             bytes += size
-            page.rows.append(
-                SnapshotRow(
-                    id: row.item, publish: state.publishes[Int(row.publish) - 1].value.name, time: row.time, body: body,
-                    state: item, facts: facts))
+            page.rows.append(row)
             page.after = item.position
             return true
         }

@@ -1,4 +1,5 @@
 import CPealBench
+import PealHub
 import PealModel
 import PealReplica
 
@@ -72,6 +73,46 @@ struct Source {
         return row
     }
 
+    /// The pages of a snapshot of all items, as the hub fills them; `read` gives every one a register.
+    func pages(read: Bool = false) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        var page = page(rest: Page.Rest())
+        var size = 0
+        for index in stride(from: entries.count, through: 1, by: -1) {
+            let time = 1_700_000_000_000 + Int64(index) * 10
+            var state = ItemState(position: Position(index))
+            if read {
+                state.read = Register(
+                    value: true, passive: false, since: Position(entries.count), rank: Position(entries.count),
+                    itime: time,
+                    author: .api, uid: UInt64(index))
+                state.seen = true
+            }
+            let row = SnapshotRow(
+                id: Self.id(index), publish: "publish-\(index)", time: time,
+                body: Self.body(index, sent: time).bytes[...],
+                state: state)
+            let bytes = row.wireSize
+            if !page.rows.isEmpty, page.rows.count == Limits.pageRows || size + bytes > Limits.frameDown - 8_192 {
+                frames.append(DownFrame.page(page).bytes)
+                page = self.page(rest: nil)
+                size = 0
+            }
+            page.rows.append(row)
+            page.after = Position(index)
+            size += bytes
+        }
+        page.after = 0
+        page.last = true
+        frames.append(DownFrame.page(page).bytes)
+        return frames
+    }
+
+    private func page(rest: Page.Rest?) -> Page {
+        let head = Position(entries.count)
+        return Page(id: UInt64(head), at: head, chain: UInt64(head), rows: [], after: head + 1, last: false, rest: rest)
+    }
+
     func frames(of batch: Int) -> [[UInt8]] {
         stride(from: 0, to: entries.count, by: batch).map { first in
             let end = min(first + batch, entries.count)
@@ -84,12 +125,12 @@ struct Source {
     }
 }
 
-func openReplica(_ path: String) throws -> Replica {
+func openReplica(_ path: String, _ mode: Admission.Mode = .resume, head: Position = 0) throws -> Replica {
     let replica = try Replica(path: path, identity: .user(externalID: "bench", email: nil), project: "bench")
     let hello = try replica.hello(proof: Proof())
     _ = try replica.welcomed(
         Welcome(
-            session: 1, mode: .resume, epoch: 1, inbox: "bench", head: 0, lastN: 0, lastUID: nil, settled: [],
+            session: 1, mode: mode, epoch: 1, inbox: "bench", head: head, lastN: 0, lastUID: nil, settled: [],
             attempt: hello.attempt, nonce: "n", secret: nil, time: 1_700_000_000_000, heartbeat: 30))
     return replica
 }

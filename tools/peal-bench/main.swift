@@ -26,9 +26,10 @@ do {
     case "fold": try ReplicaBench.fold(rest)
     case "sum": try ReplicaBench.sum(rest)
     case "page": try ReplicaBench.page(rest)
+    case "stage": try StageBench.run(rest)
     default:
         print(
-            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | act | mark | bootstrap | drain | hub-stop"
+            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | hub-stop"
         )
         exit(2)
     }

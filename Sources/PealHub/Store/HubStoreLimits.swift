@@ -12,8 +12,6 @@ package enum HubStoreLimits {
     package static let answerAge: Milliseconds = 86_400_000
     /// How long a broadcast can be looked up: 90 days.
     package static let broadcastAge: Milliseconds = 90 * 86_400_000
-    /// What a row of a snapshot page takes beside its body, at most: two registers, id, publish and punctuation.
-    package static let rowOverhead = 640
 }
 
 extension Act {
@@ -29,6 +27,16 @@ extension Act {
     /// What settles a mutation whose note a crash left.
     package static func fatal(_ mutation: Mutation, by author: Author, now: Milliseconds) -> Act {
         poison(mutation, by: author, now: now, reason: "The hub ended while it worked on what was done.")
+    }
+}
+
+extension SnapshotRow {
+    /// How many bytes it takes of its page, rather too many than too few: a page is filled by it.
+    package var wireSize: Int {
+        let registers = (state.read == nil ? 0 : 170) + (state.archived == nil ? 0 : 170)
+        // Names, punctuation, an id and two numbers are 129; a publish's name is the hub's own, without escapes.
+        let size = 132 + publish.utf8.count + registers + body.count
+        return facts.reduce(size) { $0 + 80 + ($1.data?.count ?? 0) }
     }
 }
 

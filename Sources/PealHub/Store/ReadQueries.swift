@@ -7,6 +7,9 @@ final class ReadQueries {
     let itemEntry: Query
     let walk: Query
     let walkOne: Query
+    /// As `walk` and `walkOne`, for a snapshot: with the bytes, and without what only a list asks of the publish.
+    let rows: Query
+    let oneRow: Query
     let userByExternalID: Query
     let userByEmail: Query
     let countPending: Query
@@ -40,6 +43,19 @@ final class ReadQueries {
             FROM publish p LEFT JOIN state s ON s.inbox = ?1 AND s.position = ?2 WHERE p.id = ?4
             """)
         countPending = try database.query("SELECT count(*) FROM publish WHERE pending IS NOT NULL")
+        rows = try database.query(
+            """
+            SELECT l.position, l.seq, \(StoredItem.columns), \(Self.content)
+            FROM log l CROSS JOIN entry e ON e.seq = l.seq LEFT JOIN template t ON t.seq = e.template
+                LEFT JOIN state s ON s.inbox = l.inbox AND s.position = l.position
+            WHERE l.inbox = ?1 AND l.position < ?2 AND l.publish > 0 ORDER BY l.position DESC
+            """)
+        oneRow = try database.query(
+            """
+            SELECT ?2, e.seq, \(StoredItem.columns), \(Self.content)
+            FROM entry e LEFT JOIN template t ON t.seq = e.template
+                LEFT JOIN state s ON s.inbox = ?1 AND s.position = ?2 WHERE e.seq = ?3
+            """)
         userByExternalID = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.external_id = ?2")
         userByEmail = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.email = ?2")
     }

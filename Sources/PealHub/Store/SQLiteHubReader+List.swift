@@ -25,25 +25,36 @@ extension SQLiteHubReader {
         _ inbox: InboxKey, below position: Position, waiting: [DeferredIndex.Row],
         _ body: (WalkedItem) throws(HubStoreError) -> Bool
     ) throws(HubStoreError) -> Bool {
-        var waiting = waiting.filter { $0.publish > 0 && $0.position < position }[...]
-        func visit(_ found: WalkedItem?) throws(HubStoreError) -> Bool {
-            guard let found, !found.item.state.deleted else { return true }
-            return try body(found)
+        func visit(_ row: borrowing Statement) throws(HubStoreError) -> Bool {
+            let found = WalkedItem(row)
+            return found.item.state.deleted ? true : try body(found)
         }
+        return try merge(
+            inbox, below: position, waiting: waiting, readQueries.walk,
+            one: { (waiting) throws(HubStoreError) in
+                try readQueries.walkOne.first(
+                    inbox.row, waiting.position, waiting.seq, waiting.publish, read: visit)
+            }, visit: visit)
+    }
+
+    /// Visits the rows of `indexed`, whose first column is the position, and those that `log` does not hold yet in between, newest
+    /// first, until a visit answers false.
+    func merge(
+        _ inbox: InboxKey, below position: Position, waiting: [DeferredIndex.Row], _ indexed: Query,
+        one: (DeferredIndex.Row) throws(HubStoreError) -> Bool?,
+        visit: (borrowing Statement) throws(HubStoreError) -> Bool
+    ) throws(HubStoreError) -> Bool {
+        var waiting = waiting.filter { $0.publish > 0 && $0.position < position }[...]
         func visitWaiting(above position: Position) throws(HubStoreError) -> Bool {
             while let last = waiting.last, last.position > position {
                 waiting.removeLast()
-                let found = try readQueries.walkOne.first(inbox.row, last.position, last.seq, last.publish) {
-                    WalkedItem($0)
-                }
-                guard try visit(found) else { return false }
+                guard try one(last) ?? true else { return false }
             }
             return true
         }
         var goesOn = true
-        try readQueries.walk.forEach(inbox.row, position) { (row) throws(HubStoreError) in
-            goesOn = try visitWaiting(above: row.int64(0))
-            if goesOn { goesOn = try visit(WalkedItem(row)) }
+        try indexed.forEach(inbox.row, position) { (row) throws(HubStoreError) in
+            goesOn = try visitWaiting(above: row.int64(0)) ? visit(row) : false
             return goesOn
         }
         guard goesOn else { return false }
@@ -105,15 +116,21 @@ extension SQLiteHubReader {
         let bytes = try readQueries.itemEntry.first(seq) { (row) throws(HubStoreError) in
             try Self.content(row, at: 0).array
         }
+        return try Self.parts(bytes ?? [])
+    }
+
+    static func parts(
+        _ bytes: [UInt8]
+    ) throws(HubStoreError) -> (id: ItemID, publish: String, time: Milliseconds, body: RawJSON) {
         // The hub wrote these bytes itself: one pass finds the parts.
-        if let bytes, let lean = bytes.withUnsafeBufferPointer({ LeanItem(entry: $0) }) {
+        if let lean = bytes.withUnsafeBufferPointer({ LeanItem(entry: $0) }) {
             return (
                 ItemID(high: lean.high, low: lean.low), String(decoding: bytes[lean.publish], as: UTF8.self), lean.time,
                 bytes[lean.body]
             )
         }
         do throws(JSONError) {
-            let entry = try Entry((bytes ?? [])[...])
+            let entry = try Entry(bytes[...])
             if case .item(let id, let publish, let body) = entry.kind { return (id, publish, entry.time, body) }
         } catch {
             throw HubStoreError(.corrupt, "an entry cannot be read: \(error.reason)", underlying: error)

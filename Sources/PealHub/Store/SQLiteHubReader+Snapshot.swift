@@ -1,9 +1,7 @@
 import PealModel
+import PealSQLite
 
 extension SQLiteHubReader {
-    /// What a fact takes beside its data.
-    private static let factOverhead = 80
-
     func snapshotPage(
         of inbox: InboxKey, id: UInt64?, below: Position?, maxRows: Int, maxBytes: Int
     ) throws(HubStoreError) -> Page {
@@ -14,27 +12,38 @@ extension SQLiteHubReader {
                 last: false, rest: rest)
             var bytes = rest?.size ?? 0
             let hasFacts = try restQueries.hasFacts(in: inbox)
-            page.last = try walk(inbox, below: below ?? .max, waiting: waiting) { (found) throws(HubStoreError) in
-                let entry = try itemEntry(found.item.seq)
-                let facts = hasFacts ? try restQueries.facts(at: found.item.state.position, of: inbox) : []
-                let size = facts.reduce(entry.body.count + HubStoreLimits.rowOverhead) {
-                    $0 + Self.factOverhead + ($1.data?.count ?? 0)
-                }
+            func visit(_ found: borrowing Statement) throws(HubStoreError) -> Bool {
+                guard let row = try snapshotRow(found, of: inbox, hasFacts: hasFacts) else { return true }
+                let size = row.wireSize
                 guard page.rows.isEmpty || (page.rows.count < maxRows && bytes + size <= maxBytes) else { return false }
                 bytes += size
-                page.rows.append(
-                    SnapshotRow(
-                        id: entry.id, publish: entry.publish, time: entry.time, body: entry.body,
-                        state: found.item.state, facts: facts))
-                page.after = found.item.state.position
+                page.after = row.state.position
+                page.rows.append(row)
                 return true
             }
+            page.last = try merge(
+                inbox, below: below ?? .max, waiting: waiting, readQueries.rows,
+                one: { (waiting) throws(HubStoreError) in
+                    try readQueries.oneRow.first(inbox.row, waiting.position, waiting.seq, read: visit)
+                }, visit: visit)
             if page.last {
                 page.after = 0
                 page.sum = row.sum
             }
             return page
         }
+    }
+
+    /// The row of ``ReadQueries/rows``; nil for a deleted item.
+    private func snapshotRow(
+        _ found: borrowing Statement, of inbox: InboxKey, hasFacts: Bool
+    ) throws(HubStoreError) -> SnapshotRow? {
+        let state = StoredItem(found, at: 2, seq: found.int64(1), position: found.int64(0)).state
+        guard !state.deleted else { return nil }
+        let entry = try Self.parts(try Self.content(found, at: 2 + StoredItem.columnCount).array)
+        return SnapshotRow(
+            id: entry.id, publish: entry.publish, time: entry.time, body: entry.body, state: state,
+            facts: hasFacts ? try restQueries.facts(at: state.position, of: inbox) : [])
     }
 
     private func rest(of inbox: InboxRow) throws(HubStoreError) -> Page.Rest {

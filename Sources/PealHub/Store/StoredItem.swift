@@ -17,6 +17,9 @@ struct StoredItem {
         s.archived_uid, s.archived_at
         """
 
+    /// How many they are.
+    static let columnCount: Int32 = 19
+
     /// Reads a row whose `state` columns, all NULL where nobody has acted, begin at a column.
     init(_ row: borrowing Statement, at column: Int32, seq: Int64, position: Position) {
         self.seq = seq

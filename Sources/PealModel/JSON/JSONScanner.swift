@@ -152,7 +152,9 @@ struct JSONScanner {
         try expect(UInt8(ascii: "\""))
         let start = index
         var escaped = false
-        while index < bytes.count {
+        while true {
+            index = EightBytes.plainEnd(of: bytes, from: index)
+            guard index < bytes.count else { break }
             let byte = bytes[index]
             switch byte {
             case UInt8(ascii: "\""):

@@ -93,7 +93,8 @@ public struct JSONWriter: Sendable {
         if value >= 0, value < 10 {
             bytes.append(0x30 + UInt8(value))
         } else {
-            bytes.append(contentsOf: String(value).utf8)
+            var text = String(value)
+            text.withUTF8 { bytes.append(contentsOf: $0) }
         }
     }
 
@@ -141,6 +142,15 @@ public struct JSONWriter: Sendable {
         guard let value else { return }
         self.key(key)
         string(value)
+    }
+
+    /// Writes a member whose value is the text of an id.
+    public mutating func member(_ key: StaticString, _ value: ItemID) {
+        self.key(key)
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        value.append(to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Writes a member where its value is there.

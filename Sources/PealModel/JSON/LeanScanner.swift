@@ -42,16 +42,9 @@ struct LeanScanner {
     mutating func plainString() -> Range<Int>? {
         guard take(UInt8(ascii: "\"")) else { return nil }
         let start = index
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte == UInt8(ascii: "\"") {
-                index += 1
-                return start..<(index - 1)
-            }
-            if byte == UInt8(ascii: "\\") { return nil }
-            index += 1
-        }
-        return nil
+        index = EightBytes.quoteOrEscape(in: bytes, from: index)
+        guard take(UInt8(ascii: "\"")) else { return nil }
+        return start..<(index - 1)
     }
 
     /// An integer of at most 15 digits, of which there are none that are too large.
@@ -116,15 +109,12 @@ struct LeanScanner {
     @inline(__always)
     private mutating func skipString() -> Bool {
         index += 1
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte == UInt8(ascii: "\"") {
-                index += 1
-                return true
-            }
-            index += byte == UInt8(ascii: "\\") ? 2 : 1
+        while true {
+            index = EightBytes.quoteOrEscape(in: bytes, from: index)
+            if take(UInt8(ascii: "\"")) { return true }
+            guard index < bytes.count else { return false }
+            index += 2
         }
-        return false
     }
 
     private mutating func skipNested() -> Bool {

@@ -14,8 +14,9 @@ public enum Limits {
     public static let windowEntries = 4_096
     /// Unacknowledged bytes of a session: four full frames.
     public static let windowBytes = 1024 * 1024
-    /// Rows of a snapshot page; a page also keeps to ``frameDown``.
-    public static let pageRows = 500
+    /// Rows of a snapshot page; a page also keeps to ``frameDown``, which ends those of most items before: the larger, the less is written
+    /// twice.
+    public static let pageRows = 1_000
     /// Characters of a title, as the inbox surface has it.
     public static let title = 255
     /// Characters of a category or a topic.

@@ -43,7 +43,7 @@ extension DownFrame {
 
     /// The encoded frame.
     public var bytes: [UInt8] {
-        var writer = JSONWriter()
+        var writer = JSONWriter(capacity: sizeHint)
         writer.beginObject()
         switch self {
         case .welcome(let welcome): welcome.write(to: &writer)
@@ -82,6 +82,14 @@ extension DownFrame {
         }
         writer.endObject()
         return writer.bytes
+    }
+}
+
+extension DownFrame {
+    /// A guess at its bytes: a page is large, and growing into it would copy it over and over.
+    private var sizeHint: Int {
+        guard case .page(let page) = self else { return 256 }
+        return page.rows.reduce(1_024) { $0 + $1.body.count + 180 }
     }
 }
 

@@ -120,7 +120,7 @@ extension SnapshotRow {
     /// Writes the row as an object.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("id", id.description)
+        writer.member("id", id)
         writer.member("number", state.position)
         writer.member("publish", publish)
         writer.member("time", time)
