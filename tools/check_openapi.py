@@ -181,7 +181,7 @@ def check_hub(base, instance, key, secret, operator=None):
     for name in (nancy, "external_id:nancy", "email:Nancy@example.org"):
         want(200, "get", f"/users/{name}", admin)
         want(200, "put", f"/users/{name}", admin, {"user": {"last_name": "Lee"}})
-    want(422, "put", f"/users/{nancy}", admin, {"user": {"external_id": "another"}})
+    want(409, "put", f"/users/{nancy}", admin, {"user": {"external_id": "another"}})
     subscription = {"push_subscription": {"device_token": "a token", "platform": "ios"}}
     of_nancy = {**user, "X-MAGICBELL-USER-EXTERNAL-ID": "nancy"}
     want(201, "post", "/push_subscriptions", of_nancy, subscription)
@@ -352,7 +352,7 @@ def check_projects(want, example, operator, json_type):
     want(204, "delete", one, bearer)
     want(404, "post", f"/publish_api/v1/instances/{made['instance']}/publishes/interests",
          {"Authorization": "Bearer " + rotated["secret"], **json_type}, {"interests": ["a"], "apns": {"aps": {"alert": "a"}}})
-    want(422, "post", one + "/rotate", bearer, {"key": True})
+    want(409, "post", one + "/rotate", bearer, {"key": True})
     nowhere = "/v1/projects/00000000-0000-4000-8000-000000000000"
     for headers, status in ((bearer, 404), (wrong, 401)):
         want(status, "get", nowhere, headers)

@@ -142,7 +142,7 @@ func expectInbox(
         #expect(try send("[\(many.dropLast().joined(separator: ","))]").status == 201)
     }
 
-    @Test func `an email and an external id of different users are 422, and nothing is sent`() throws {
+    @Test func `an email and an external id of different users are 409, and nothing is sent`() throws {
         let hub = try TestHub()
         let client = try hub.client()
         func send(_ recipients: String) throws -> RawHTTPResponse {
@@ -151,7 +151,7 @@ func expectInbox(
         }
         #expect(try send(#"[{"external_id":"a"},{"email":"b@example.org"}]"#).status == 201)
         expectInbox(
-            try send(#"[{"external_id":"a","email":"b@example.org"}]"#), 422, "unprocessable_entity", says: "user")
+            try send(#"[{"external_id":"a","email":"b@example.org"}]"#), 409, "conflict", says: "user")
         #expect(try client.get("/notifications", headers: hub.user("a")).json["total"]?.intValue == 1)
     }
 
