@@ -8,7 +8,8 @@ import Testing
     /// Whole scans that are meant: projects are few, and a partial index holds only what is to be done.
     private let meant = [
         "SCAN project", "SCAN inbox USING INDEX inbox_purge", "SCAN publish USING INDEX publish_pending",
-        "SCAN replica USING INDEX replica_suspect", "SCAN CONSTANT ROW", "SCAN scheduled USING INDEX scheduled_due",
+        "SCAN replica USING INDEX replica_suspect", "SCAN CONSTANT ROW",
+        "SCAN scheduled USING INDEX scheduled_due",
         "SCAN newest", "SCAN 16 CONSTANT ROWS",
     ]
 

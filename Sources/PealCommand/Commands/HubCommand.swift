@@ -30,6 +30,9 @@ enum HubCommand {
             Option(
                 name: "no-reoffer", value: nil,
                 help: "after a restore from a backup: devices drop the settled acts that the hub has lost"),
+            Option(
+                name: "webhook-host", value: "HOST", help: "a host that webhooks may call, with a port or without",
+                repeats: true),
             Option(name: "insecure", value: nil, help: "listen without TLS on an address that others can reach"),
             Option(name: "json", value: nil, help: "JSON, one object a line"),
         ],
@@ -51,6 +54,7 @@ enum HubCommand {
         configuration.certificatePath = arguments.value("tls-cert")
         configuration.keyPath = arguments.value("tls-key")
         configuration.requiresHMAC = arguments.has("require-hmac")
+        configuration.webhookHosts = arguments.list("webhook-host")
         configuration.reoffersLostActs = !arguments.has("no-reoffer")
         if let path = arguments.value("catalogue") {
             guard let bytes = FileManager.default.contents(atPath: path) else {

@@ -12,13 +12,15 @@ final class TestHub {
     private(set) var server: HubServer
     private let requiresHMAC: Bool
     private let retention: Retention
+    private let webhookHosts: [String]
 
-    init(requiresHMAC: Bool = false, retention: Retention = Retention()) throws {
+    init(requiresHMAC: Bool = false, retention: Retention = Retention(), webhookHosts: [String] = []) throws {
         directory = NSTemporaryDirectory() + "peal-hub-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         self.requiresHMAC = requiresHMAC
         self.retention = retention
-        server = try Self.start(directory + "/hub.db", log, requiresHMAC, retention)
+        self.webhookHosts = webhookHosts
+        server = try Self.start(directory + "/hub.db", log, requiresHMAC, retention, webhookHosts)
     }
 
     deinit {
@@ -32,13 +34,14 @@ final class TestHub {
     var project: HubProject { server.project }
 
     private static func start(
-        _ path: String, _ log: LogLines, _ requiresHMAC: Bool, _ retention: Retention
+        _ path: String, _ log: LogLines, _ requiresHMAC: Bool, _ retention: Retention, _ webhookHosts: [String]
     ) throws -> HubServer {
         var configuration = HubConfiguration(databasePath: path)
         configuration.httpPort = 0
         configuration.webSocketPort = 0
         configuration.requiresHMAC = requiresHMAC
         configuration.retention = retention
+        configuration.webhookHosts = webhookHosts
         configuration.log = { log.add($0) }
         return try HubServer(configuration)
     }
@@ -46,7 +49,7 @@ final class TestHub {
     /// Stops the hub and starts another one on the same file.
     func restart() throws {
         server.stop()
-        server = try Self.start(path, log, requiresHMAC, retention)
+        server = try Self.start(path, log, requiresHMAC, retention, webhookHosts)
     }
 
     // MARK: HTTP
