@@ -44,7 +44,8 @@ import Testing
             "https://hooks.example.org@evil.org/", "https://evil.org/hooks.example.org", "ftp://hooks.example.org/",
             "https://hooks.example.org:0/", "https://hooks.example.org:x/", "https://hooks.example.org\\.evil.org/",
             "https://hooks.example.org /", "hooks.example.org", "", "https://", "https://evil.org#@hooks.example.org/",
-            "https://evil.org%2f@hooks.example.org/", "http://127.0.0.1.evil.org/", "http://2130706433/",
+            "https://evil.org%2f@hooks.example.org/", "https://hooks.example.org:443x/", "http://127.0.0.1.evil.org/",
+            "http://2130706433/", "http://0*", "http://[::1", "http://a_b/",
         ] { #expect(policy.target(url) == nil, "\(url)") }
     }
 }

@@ -121,7 +121,8 @@ struct WebhookTarget: Equatable, Sendable {
         } else if host.contains(":") {
             return nil
         }
-        guard !host.isEmpty else { return nil }
+        let allowed = authority.first == "[" ? "0123456789abcdef:." : "0123456789abcdefghijklmnopqrstuvwxyz-."
+        guard !host.isEmpty, host.allSatisfy({ allowed.contains($0) }) else { return nil }
         self.host = String(host)
         self.port = port
     }
