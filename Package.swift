@@ -28,6 +28,7 @@ let package = Package(
         .systemLibrary(name: "CPealSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CPealPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CPealHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CPealCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CPealCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
         // libcrypto too: libwebsockets brings it, but does not link it for whoever asks what it says of a certificate.
@@ -48,7 +49,7 @@ let package = Package(
         .target(
             name: "PealHub",
             dependencies: [
-                "PealModel", "PealSQLite", "PealWebSocket", "CPealHTTP", "CPealCrypto",
+                "PealModel", "PealSQLite", "PealWebSocket", "CPealHTTP", "CPealCrypto", "CPealCurl",
                 .target(name: "CPealPostgres", condition: .when(traits: ["PostgreSQL"])),
             ],
             resources: [.embedInCode("Schema")], swiftSettings: swiftSettings),

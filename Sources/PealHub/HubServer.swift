@@ -35,6 +35,9 @@ public struct HubConfiguration: Sendable {
     /// One JSON object whose member `categories` becomes the first project's catalogue (docs/sync.md section 3), where it
     /// differs from what the project has; nil to leave that.
     public var catalogue: [UInt8]?
+    /// Hosts that webhooks may call, as `hooks.example.org`, with a port or without; none by default. An address that is not public is only called where
+    /// that very address is listed.
+    public var webhookHosts: [String] = []
     /// Takes a line for the operator; called on any thread. Never holds a secret or a body.
     public var log: @Sendable (HubLogRecord) -> Void = { _ in }
     /// What is less important than this is not made.
@@ -114,12 +117,15 @@ public final class HubServer: Sendable {
             }
         }
         let logs = LogReader(reader: opened.reader, executor: ConnectionExecutor(name: "peal-read"))
+        let sender = WebhookSender(WebhookPolicy(configuration.webhookHosts))
         let core = HubCore(
-            committer: committer, reader: logs, hub: hub, projects: opened.projects, clock: clock,
+            committer: committer, reader: logs, hub: hub, projects: opened.projects, sender: sender, clock: clock,
             log: configuration.warn)
         service.start()
         service.post {
-            hub.assumeIsolated { $0.attach(committer: committer, logReader: logs, projects: core.projects) }
+            hub.assumeIsolated {
+                $0.attach(committer: committer, logReader: logs, projects: core.projects, sender: sender)
+            }
         }
         do throws(HubError) {
             let server = try Self.listen(configuration, service: service, hub: hub)
@@ -323,6 +329,7 @@ public final class HubServer: Sendable {
         core.reader.stop()
         core.committer.close()
         writer.stop()
+        core.sender.stop()
     }
 }
 

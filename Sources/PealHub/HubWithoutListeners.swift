@@ -38,7 +38,8 @@ package final class HubWithoutListeners: Sendable {
             let reader = LogReader(reader: try store.makeReader(), executor: ConnectionExecutor(name: "peal-read"))
             core = HubCore(
                 committer: committer, reader: reader, hub: hub,
-                projects: Projects(projects, operatorHash: operatorHash), clock: clock, log: log)
+                projects: Projects(projects, operatorHash: operatorHash), sender: WebhookSender(WebhookPolicy([])),
+                clock: clock, log: log)
             self.service = service
             self.writer = writer
         } catch {

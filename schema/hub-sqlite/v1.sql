@@ -30,6 +30,8 @@ CREATE TABLE project (
     name TEXT NOT NULL DEFAULT '',
     hmac_required INTEGER NOT NULL,
     created INTEGER NOT NULL,
+    -- URLs that are told of the project's publishes, a JSON array.
+    webhooks TEXT NOT NULL DEFAULT '[]',
     -- When it was closed: nothing opens it any more. NULL for one that is open.
     revoked INTEGER
 ) STRICT;
@@ -283,6 +285,19 @@ CREATE TABLE scheduled (
 ) STRICT;
 CREATE INDEX scheduled_due ON scheduled (deliver_at) WHERE state = 0;
 CREATE INDEX scheduled_over ON scheduled (deliver_at) WHERE state > 0;
+
+-- Calls of webhooks that are to be made; the row goes when the other end has taken it, or after the last try.
+CREATE TABLE webhook (
+    id INTEGER PRIMARY KEY,
+    project INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    event TEXT NOT NULL,
+    body BLOB NOT NULL,
+    failures INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL
+) STRICT;
+CREATE INDEX webhook_due ON webhook (due);
+CREATE INDEX webhook_project ON webhook (project);
 
 -- What was sent as a broadcast, as it was asked for; forgotten after 90 days.
 CREATE TABLE broadcast (

@@ -29,6 +29,7 @@ extension MemoryHubStore {
         var collapsed: [CollapseName: ItemID] = [:]
         /// In the order in which they were asked for.
         var scheduled: [ScheduledRow] = []
+        var webhooks: [WebhookRow] = []
         /// When deliveries were reported.
         var deliveries: [DeliveryName: Milliseconds] = [:]
         var answers: [ScopedName: AnswerRow] = [:]

@@ -31,6 +31,9 @@ enum HubCommand {
                 name: "no-reoffer", value: nil,
                 help: "after a restore from a backup: devices drop the settled acts that the hub has lost"),
             Option(
+                name: "webhook-host", value: "HOST", help: "a host that webhooks may call, with a port or without",
+                repeats: true),
+            Option(
                 name: "log-level", value: "LEVEL", help: "error, warning, notice, info (each request), debug (notice)"),
             Option(
                 name: "log-format", value: "FORMAT",
@@ -57,6 +60,7 @@ enum HubCommand {
         configuration.certificatePath = arguments.value("tls-cert")
         configuration.keyPath = arguments.value("tls-key")
         configuration.requiresHMAC = arguments.has("require-hmac")
+        configuration.webhookHosts = arguments.list("webhook-host")
         configuration.reoffersLostActs = !arguments.has("no-reoffer")
         if let path = arguments.value("catalogue") {
             guard let bytes = FileManager.default.contents(atPath: path) else {

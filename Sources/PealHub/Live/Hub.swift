@@ -47,6 +47,14 @@ actor Hub {
     var tidied: Milliseconds?
     /// More became due while it was being done.
     var tidiesAgain = false
+    /// Makes webhook calls; nil where none may be made.
+    var sender: WebhookSender?
+    /// Webhook calls are being taken from the queue.
+    var takingWebhooks = false
+    /// Calls that are being made.
+    var webhooksOut = 0
+    /// When the next one is due.
+    var webhookDue: Milliseconds?
     /// A scheduled publish is being sent.
     var publishingDue = false
     /// When the next one is looked for.
@@ -67,7 +75,7 @@ actor Hub {
     /// When the projects were looked at last.
     var lookedAtProjects: Milliseconds?
 
-    /// A hub that is not connected to anything yet; ``attach(committer:logReader:projects:)`` and ``start(_:)`` follow.
+    /// A hub that is not connected to anything yet; ``attach(committer:logReader:projects:sender:)`` and ``start(_:)`` follow.
     init(
         service: WebSocketService, reoffersLostActs: Bool, clock: @escaping @Sendable () -> Milliseconds,
         log: @escaping @Sendable (String) -> Void
@@ -79,7 +87,8 @@ actor Hub {
     }
 
     /// Connects the store's two sides and the projects; before anything listens.
-    func attach(committer: Committer, logReader: LogReader, projects: Projects) {
+    func attach(committer: Committer, logReader: LogReader, projects: Projects, sender: WebhookSender? = nil) {
+        self.sender = sender
         self.projects = projects
         self.committer = committer
         self.logReader = logReader
@@ -93,6 +102,7 @@ actor Hub {
         scheduleTick()
         fanOut()
         publishDue()
+        callWebhooks()
         tidy()
     }
 
@@ -351,6 +361,7 @@ actor Hub {
         tidy()
         lookAtProjects(now)
         tickFeeds(now: now)
+        tickWebhooks(now: now)
         for line in restores.tick(now: now) { log(line) }
         for connection in connections.values {
             if connection.session.session == nil, now - connection.opened > Self.helloPatience {

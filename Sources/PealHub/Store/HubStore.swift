@@ -137,6 +137,17 @@ package protocol HubStore: AnyObject {
     /// When the next one is due; nil where none waits.
     func nextDue() throws(HubStoreError) -> Milliseconds?
 
+    // MARK: Webhooks
+
+    /// Queues calls; those above ``WebhookCall/waiting`` of a project are dropped.
+    func enqueue(_ calls: [WebhookCall], now: Milliseconds) throws(HubStoreError)
+    /// Takes calls that are due. Each is due again after ``WebhookCall/lease``, for the case that this process ends over it.
+    func takeWebhooks(limit: Int, now: Milliseconds) throws(HubStoreError) -> [WebhookCall]
+    /// Settles a call that was taken: it is made again at a time, or is over.
+    func webhook(_ call: WebhookCall, retryAt time: Milliseconds?) throws(HubStoreError)
+    /// When the next call is due; nil where none waits.
+    func nextWebhook() throws(HubStoreError) -> Milliseconds?
+
     // MARK: Reports
 
     /// The item that a publish left in an inbox; nil where there is none.

@@ -32,6 +32,8 @@ package struct Project: Equatable, Sendable {
     package var oldSecret: Retired?
     /// Whether a user must prove its identity.
     package var requiresHMAC: Bool
+    /// URLs that are told of its publishes.
+    package var webhooks: [String] = []
     /// When it was made.
     package var created: Milliseconds
     /// When it was closed; nil for one that is open.
@@ -53,6 +55,8 @@ package struct Project: Equatable, Sendable {
 extension Project {
     /// Characters of a name at most.
     package static let nameLimit = 100
+    /// Webhooks at most.
+    package static let webhookLimit = 10
     /// How long a replaced value may stay good at most: 90 days.
     package static let overlapLimit: Milliseconds = 90 * 86_400_000
 

@@ -21,7 +21,7 @@ final class ProjectQueries {
         update = try database.query(
             """
             UPDATE project SET name = ?2, api_key = ?3, old_api_key = ?4, old_api_key_until = ?5, secret = ?6,
-                old_secret = ?7, old_secret_until = ?8, hmac_required = ?9, revoked = ?10 WHERE id = ?1 RETURNING id
+                old_secret = ?7, old_secret_until = ?8, hmac_required = ?9, revoked = ?10, webhooks = ?11 WHERE id = ?1 RETURNING id
             """)
         all = try database.query("SELECT \(columns) FROM project ORDER BY id")
         byKey = try database.query("SELECT \(columns) FROM project WHERE id = ?1")
@@ -42,7 +42,8 @@ final class ProjectQueries {
     func save(_ project: Project) throws(HubStoreError) {
         let row = try update.first(
             project.key.row, project.name, project.apiKey, project.oldAPIKey?.value, project.oldAPIKey?.until,
-            project.secret, project.oldSecret?.value, project.oldSecret?.until, project.requiresHMAC, project.revoked
+            project.secret, project.oldSecret?.value, project.oldSecret?.until, project.requiresHMAC, project.revoked,
+            String(decoding: JSON.array(project.webhooks.map(JSON.string)).bytes, as: UTF8.self)
         ) { $0.int64(0) }
         guard row != nil else { throw HubStoreError(.notFound, "no such project") }
     }
@@ -51,7 +52,7 @@ final class ProjectQueries {
 extension Project {
     fileprivate static let columns = """
         id, instance, name, api_key, old_api_key, old_api_key_until, secret, old_secret, old_secret_until,
-        hmac_required, created, revoked
+        hmac_required, created, revoked, webhooks
         """
 
     /// Reads a row of ``columns``.
@@ -63,5 +64,7 @@ extension Project {
         oldAPIKey = row.optionalText(4).map { Retired($0, until: row.int64(5)) }
         oldSecret = row.optionalText(7).map { Retired($0, until: row.int64(8)) }
         revoked = row.optionalInt64(11)
+        let urls = try? JSON(Array(row.text(12).utf8)[...])
+        webhooks = (urls?.arrayValue ?? []).compactMap(\.stringValue)
     }
 }

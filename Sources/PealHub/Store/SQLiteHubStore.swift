@@ -32,6 +32,7 @@ package final class SQLiteHubStore: HubStore {
     let upkeepQueries: UpkeepQueries
     let reportQueries: ReportQueries
     let scheduleQueries: ScheduleQueries
+    let webhookQueries: WebhookQueries
     let broadcastQueries: BroadcastQueries
     let trimQueries: TrimQueries
     let deferred = DeferredIndex()
@@ -105,6 +106,7 @@ package final class SQLiteHubStore: HubStore {
         upkeepQueries = try UpkeepQueries(database)
         reportQueries = try ReportQueries(database)
         scheduleQueries = try ScheduleQueries(database)
+        webhookQueries = try WebhookQueries(database)
         broadcastQueries = try BroadcastQueries(database)
         trimQueries = try TrimQueries(database)
         try recoverIndex()

@@ -12,6 +12,8 @@ struct HubCore: Sendable {
     let hub: Hub
     /// The tenants.
     let projects: Projects
+    /// Makes webhook calls.
+    let sender: WebhookSender
     /// Milliseconds since 1970.
     let clock: @Sendable () -> Milliseconds
     /// Writes a line about a mistake of ours.

@@ -38,7 +38,9 @@ extension InboxSurface {
         do throws(HTTPFailure) {
             let said = try UserMembers(JSONBody(request).object("user"), of: "A user", needsIdentity: false).recipient
             withUser(request, respond) { (store, user, project) throws(HubStoreError) in
-                if let id = said.identity.externalID, let known = user.identity.externalID, id != known {
+                if let id = said.identity.externalID, let known = user.identity.externalID,
+                    !id.utf8.elementsEqual(known.utf8)
+                {
                     throw HubStoreError(.conflict, "the user's external id cannot become another one")
                 }
                 let identity = UserIdentity(

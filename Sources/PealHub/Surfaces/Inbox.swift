@@ -41,6 +41,9 @@ struct InboxSurface: Sendable {
         let project = try project(request)
         let externalID = request.headers["X-MAGICBELL-USER-EXTERNAL-ID"].flatMap { $0.isEmpty ? nil : $0 }
         let email = request.headers["X-MAGICBELL-USER-EMAIL"].flatMap { $0.isEmpty ? nil : $0 }
+        for value in [externalID, email] where value?.unicodeScalars.count ?? 0 > Limits.identity {
+            throw Self.invalid("An external id and an email have at most \(Limits.identity) characters.")
+        }
         if let token = try Self.token(request) {
             return (project, try tokenUser(token, named: externalID, in: project))
         }

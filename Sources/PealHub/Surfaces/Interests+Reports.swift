@@ -14,7 +14,7 @@ extension InterestsSurface {
     }
 
     /// One report.
-    private struct Report: Sendable {
+    struct Report: Sendable {
         /// What happened.
         enum Event: String {
             case delivery
@@ -60,6 +60,9 @@ extension InterestsSurface {
                     try store.user(UserIdentity(externalID: id), in: project.key)
                 }
                 if let named = report.user, !named.isEmpty, named != device.userID { return work }
+                if let id = device.userID {
+                    work.calls = try webhooks(report, user: id, in: user?.inbox, of: project, store, now)
+                }
                 for inbox in [device.inbox, user?.inbox].compactMap({ $0 }) {
                     work.appended += try Self.note(report, in: inbox, of: project.key, store, now)
                 }

@@ -29,7 +29,13 @@ struct InterestsSurface: Sendable {
             let project = try authorize(request)
             let body = try Self.object(request)
             let publish = try read(body, target, project)
-            try core.publish(publish, request, of: project, as: .interests, respond) { (_, _, _) in
+            let urls = try webhooks(body, of: project)
+            let calls: @Sendable (any HubStore, Milliseconds) throws(HubStoreError) -> [WebhookCall] = {
+                (store, now) throws(HubStoreError) in
+                guard target == .users, !urls.isEmpty else { return [] }
+                return try Self.attempt(publish, of: project, urls, store, now)
+            }
+            try core.publish(publish, request, of: project, as: .interests, respond, calls: calls) { (_, _, _) in
                 .json(200, JSON.object([("publishId", .string(publish.name))]).bytes)
             }
         } catch {

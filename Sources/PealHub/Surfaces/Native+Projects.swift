@@ -46,6 +46,7 @@ extension NativeSurface {
             let said = try JSONBody(request).object("project")
             let name = try said.string("name", Project.nameLimit) ?? ""
             let requiresHMAC = try said.bool("hmac_required") ?? true
+            let webhooks = try Self.webhooks(said) ?? []
             core.perform(in: nil, as: .native, key: try RepeatKey(request, caller: "operator"), respond) {
                 (store, now) throws(HubStoreError) in
                 guard try store.projects().count < Self.projectLimit else {
@@ -55,6 +56,7 @@ extension NativeSurface {
                     instance: Project.makeInstance(), apiKey: Project.makeKey(), secret: Secret.make(),
                     requiresHMAC: requiresHMAC, now: now)
                 made.name = name
+                made.webhooks = webhooks
                 try store.updateProject(made)
                 return Work(response: .json(201, Self.body(made, withSecrets: true)), projects: [made])
             }
@@ -86,10 +88,12 @@ extension NativeSurface {
             let said = try JSONBody(request).object("project")
             let name = try said.string("name", Project.nameLimit)
             let requiresHMAC = try said.bool("hmac_required")
+            let webhooks = try Self.webhooks(said)
             withProject(request, respond) { (store, project, _) throws(HubStoreError) in
                 var project = project
                 project.name = name ?? project.name
                 project.requiresHMAC = requiresHMAC ?? project.requiresHMAC
+                project.webhooks = webhooks ?? project.webhooks
                 try store.updateProject(project)
                 return Work(response: .json(200, Self.body(project)), projects: [project])
             }
@@ -137,6 +141,15 @@ extension NativeSurface {
         }
     }
 
+    /// Whether an address is called is the operator's list to say, when it is to be called.
+    private static func webhooks(_ body: JSONBody) throws(HTTPFailure) -> [String]? {
+        guard let urls = try body.strings("webhooks", Limits.url) else { return nil }
+        guard urls.count <= Project.webhookLimit, urls.allSatisfy({ WebhookTarget($0) != nil }) else {
+            throw JSONBody.invalid("'webhooks' has at most \(Project.webhookLimit) http or https URLs.")
+        }
+        return urls
+    }
+
     // MARK: Bodies
 
     private static func body(_ project: Project, withSecrets: Bool = false) -> [UInt8] {
@@ -155,6 +168,10 @@ extension NativeSurface {
         writer.member("key", project.apiKey)
         if withSecrets { writer.member("secret", project.secret) }
         writer.member("hmac_required", project.requiresHMAC)
+        writer.key("webhooks")
+        writer.beginArray()
+        for url in project.webhooks { writer.string(url) }
+        writer.endArray()
         writer.time("created_at", project.created)
         writer.time("old_key_until", project.oldAPIKey?.until)
         writer.time("old_secret_until", project.oldSecret?.until)

@@ -41,6 +41,11 @@ final class Projects: Sendable {
         }
     }
 
+    /// The newest secret of a project; nil for one that is closed. Any thread.
+    func secret(of key: ProjectKey, at now: Milliseconds) -> String? {
+        known.withLock { $0.projects[key]?.secrets(at: now).first?.value }
+    }
+
     /// Whether a text is the operator's token, in constant time. Any thread.
     func isOperator(_ token: String) -> Bool {
         let hash = known.withLock { $0.operatorHash }

@@ -14,6 +14,8 @@ struct Work: Sendable {
     var ended: [InboxKey] = []
     /// Something became due: a scheduled publish, items that were taken back.
     var isDue = false
+    /// Webhook calls to queue, in the same transaction.
+    var calls: [WebhookCall] = []
     /// Projects as they are now: sessions that they do not admit any more end with 4201.
     var projects: [Project] = []
 }
@@ -94,6 +96,7 @@ extension HubCore {
                     return Committed(value: known)
                 }
                 let done = try work(store, now)
+                if !done.calls.isEmpty { try store.enqueue(done.calls, now: now) }
                 if let key, done.response.status < 500 {
                     try store.remember(
                         key.name, digest: key.digest, status: done.response.status, body: done.response.body,
@@ -107,6 +110,7 @@ extension HubCore {
                     metrics.publishes.add(done.publishes)
                     if done.isWide { hub.assumeIsolated { $0.fanOut() } }
                     if !done.projects.isEmpty { hub.assumeIsolated { $0.changed(done.projects) } }
+                    if !done.calls.isEmpty { hub.assumeIsolated { $0.callWebhooks() } }
                     if done.isDue { hub.assumeIsolated { $0.goOn() } }
                     if !done.ended.isEmpty { hub.assumeIsolated { $0.revoke(done.ended) } }
                     respond.send(done.response)
@@ -117,10 +121,13 @@ extension HubCore {
 
     /// Publishes, for who has the project's secret; as ``perform(_:as:key:weight:_:_:)``.
     ///
-    /// - Parameter answer: what is answered; runs in the publish's transaction, after it.
+    /// - Parameters:
+    ///   - calls: the webhook calls that tell of it; likewise.
+    ///   - answer: what is answered; runs in the publish's transaction, after it.
     func publish(
         _ publish: PublishRequest, _ request: HTTPRequest, of project: Project, as surface: HTTPSurface,
         _ respond: HTTPResponder,
+        calls: @escaping @Sendable (any HubStore, Milliseconds) throws(HubStoreError) -> [WebhookCall] = { _, _ in [] },
         answer: @escaping @Sendable (any HubStore, PublishResult, Milliseconds) throws(HubStoreError) -> HTTPResponse
     ) throws(HTTPFailure) {
         perform(
@@ -130,7 +137,7 @@ extension HubCore {
             let result = try store.publish(publish, now: now)
             return Work(
                 response: try answer(store, result, now), appended: result.appended, isWide: result.isWide,
-                publishes: 1)
+                publishes: 1, calls: try calls(store, now))
         }
     }
 
