@@ -16,6 +16,8 @@ struct peal_curl_post {
     long milliseconds;
     /* Whether an address that the name resolved to may be called; asked before a socket is made for it. */
     int (*allows)(void *context, const struct sockaddr *address);
+    /* Whether the call is to be given up; asked about once a second. */
+    int (*stops)(void *context);
     void *context;
 };
 
@@ -32,6 +34,15 @@ static inline size_t peal_curl_drop(char *bytes, size_t size, size_t count, void
     if (size * count > *left) return 0;
     *left -= size * count;
     return size * count;
+}
+
+static inline int peal_curl_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
+    const struct peal_curl_post *post = (const struct peal_curl_post *)context;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    return post->stops(post->context);
 }
 
 /* Once, before any thread. */
@@ -58,6 +69,9 @@ static inline long peal_curl_send(const struct peal_curl_post *post, int *failur
     curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, peal_curl_open_socket);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, post);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, peal_curl_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, post);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, peal_curl_drop);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &left);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);

@@ -24,6 +24,7 @@ import Testing
                 switch request.target.raw {
                 case "/moved": respond.send(.empty(302, headers: ["Location": "/landed"]))
                 case "/broken": respond.send(.empty(500))
+                case "/silent": calls.hold(respond)
                 default: respond.send(.empty(200))
                 }
             }
@@ -40,6 +41,15 @@ import Testing
             func next() throws -> Call {
                 guard came.wait(timeout: .now() + 10) == .success else { throw RawHTTPError(what: "no call came") }
                 return all.withLock { $0.removeFirst() }
+            }
+            private let held = Mutex<[HTTPResponder]>([])
+            func hold(_ responder: HTTPResponder) { held.withLock { $0.append(responder) } }
+            func release() {
+                let responders = held.withLock { held in
+                    defer { held = [] }
+                    return held
+                }
+                for responder in responders { responder.send(.empty(200)) }
             }
             var count: Int { all.withLock { $0.count } }
         }
@@ -132,6 +142,18 @@ import Testing
         #expect(hook.calls.count == 0)
         try hub.restart()
         #expect(try rows(hub).count == 2)
+    }
+
+    @Test func `an end that does not answer holds up no stop, and is called again`() throws {
+        let hook = try Hook()
+        let hub = try TestHub(webhookHosts: ["127.0.0.1"])
+        _ = try publish(hub, hook.url("/silent"))
+        _ = try hook.calls.next()
+        let started = ContinuousClock.now
+        try hub.restart()
+        #expect(ContinuousClock.now - started < .seconds(6))
+        #expect(try rows(hub).count == 1)
+        hook.calls.release()
     }
 
     @Test func `what is not listed is not called, and hinders no publish`() throws {
