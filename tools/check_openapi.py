@@ -89,8 +89,9 @@ def call(base, method, path, headers=None, body=None):
     return status, value
 
 
-def check_hub(base, instance, key, secret):
-    """Calls every operation, most of them in several ways, and tells how many answers there were."""
+def check_hub(base, instance, key, secret, operator=None):
+    """Calls every operation, most of them in several ways, and tells how many answers there were. Without the operator's token
+    the operator's paths are left out."""
     json_type = {"Content-Type": "application/json"}
     bearer = {"Authorization": "Bearer " + secret, **json_type}
     admin = {"X-MAGICBELL-API-KEY": key, "X-MAGICBELL-API-SECRET": secret, **json_type}
@@ -195,6 +196,11 @@ def check_hub(base, instance, key, secret):
     want(404, "get", "/standing?inbox=0", admin)
     want(401, "get", "/standing")
     check_interests(want, example, instance, bearer, json_type, secret)
+    if operator:
+        check_projects(want, example, operator, json_type)
+    else:
+        called |= {f"{path} {method}" for path, method, operation in operations()
+                   if {"operator": []} in operation.get("security", [])}
     left = {path + " " + method for path, method, _ in operations()} - called
     if left:
         sys.exit(f"not called: {sorted(left)}")
@@ -245,11 +251,64 @@ def check_interests(want, example, instance, bearer, json_type, secret):
     want(400, "put", one + "/user", {"Authorization": "Bearer " + user_token(instance, secret, "paul"), **json_type})
     if want(200, "get", one)["userId"] != "peter":
         sys.exit("the device is not the user's")
+    events = f"/reporting_api/v2/instances/{instance}/events"
+    report = {**example("post", "/reporting_api/v2/instances/{instance}/events"), "deviceId": device}
+    for event in ("Delivery", "open", "OPEN"):
+        want(200, "post", events, json_type, {**report, "event": event})
+    want(422, "post", events, json_type, {**report, "event": "seen"})
+    want(422, "post", events, json_type, {**report, "publishId": ""})
+    want(400, "post", events, json_type, b"[]")
+    want(404, "post", events.replace(instance, nowhere), json_type, report)
     for api in ("user_api", "customer_api"):
         want(401, "delete", f"/{api}/v1/instances/{instance}/users/peter", json_type)
         want(200, "delete", f"/{api}/v1/instances/{instance}/users/peter", bearer)
     want(404, "get", one)
     want(200, "delete", one)
+
+
+def check_projects(want, example, operator, json_type):
+    """Calls the operations of who runs the hub."""
+    bearer = {"Authorization": "Bearer " + operator, **json_type}
+    wrong = {"Authorization": "Bearer " + "0" * 64, **json_type}
+    made = want(201, "post", "/v1/projects", bearer, example("post", "/v1/projects"))["project"]
+    once = {**bearer, "Idempotency-Key": "a project"}
+    if want(201, "post", "/v1/projects", once, {"project": {}}) != want(201, "post", "/v1/projects", once, {"project": {}}):
+        sys.exit("the same Idempotency-Key made two projects")
+    want(409, "post", "/v1/projects", once, {"project": {"name": "another"}})
+    want(422, "post", "/v1/projects", bearer, {"project": {"name": "x" * 101}})
+    want(400, "post", "/v1/projects", bearer, b"{")
+    want(413, "post", "/v1/projects", bearer, b" " * 300000)
+    for headers in (json_type, wrong):
+        want(401, "get", "/v1/projects", headers)
+        want(401, "post", "/v1/projects", headers, b"{}")
+    if made["instance"] not in [project["instance"] for project in want(200, "get", "/v1/projects", bearer)["projects"]]:
+        sys.exit("a project that was made is not listed")
+    one = "/v1/projects/" + made["instance"]
+    want(200, "get", one, bearer)
+    want(200, "put", one, bearer, {"project": {"name": "Another name"}})
+    want(422, "put", one, bearer, b"{}")
+    rotated = want(200, "post", one + "/rotate", bearer, example("post", "/v1/projects/{instance}/rotate"))["project"]
+    if rotated["secret"] == made["secret"] or rotated["key"] != made["key"]:
+        sys.exit("a rotation replaced something else")
+    for secret, status in ((made["secret"], 200), (rotated["secret"], 200), ("0" * 64, 401)):
+        want(status, "post", f"/publish_api/v1/instances/{made['instance']}/publishes/interests",
+             {"Authorization": "Bearer " + secret, **json_type}, {"interests": ["a"], "apns": {"aps": {"alert": "a"}}})
+    want(422, "post", one + "/rotate", bearer, b"{}")
+    want(422, "post", one + "/rotate", bearer, {"key": True, "overlap_seconds": -1})
+    want(200, "post", one + "/revoke", bearer)
+    want(401, "post", f"/publish_api/v1/instances/{made['instance']}/publishes/interests",
+         {"Authorization": "Bearer " + made["secret"], **json_type}, {"interests": ["a"], "apns": {"aps": {"alert": "a"}}})
+    want(204, "delete", one, bearer)
+    want(404, "post", f"/publish_api/v1/instances/{made['instance']}/publishes/interests",
+         {"Authorization": "Bearer " + rotated["secret"], **json_type}, {"interests": ["a"], "apns": {"aps": {"alert": "a"}}})
+    want(422, "post", one + "/rotate", bearer, {"key": True})
+    nowhere = "/v1/projects/00000000-0000-4000-8000-000000000000"
+    for headers, status in ((bearer, 404), (wrong, 401)):
+        want(status, "get", nowhere, headers)
+        want(status, "put", nowhere, headers, {"project": {}})
+        want(status, "delete", nowhere, headers)
+        want(status, "post", nowhere + "/rotate", headers, {"key": True})
+        want(status, "post", nowhere + "/revoke", headers)
 
 
 def user_token(instance, secret, user):
@@ -263,5 +322,5 @@ def user_token(instance, secret, user):
 
 count = sum(1 for _ in operations())
 print(f"{PATH}: valid, {count} operations, {examples} examples fit")
-if len(sys.argv) == 5:
+if len(sys.argv) in (5, 6):
     print(f"{check_hub(*sys.argv[1:])} answers of the hub fit")

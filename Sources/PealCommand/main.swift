@@ -11,7 +11,8 @@ let root = Command(
         4 the hub refused, 5 a file is damaged or of another kind, 130 interrupted
         """,
     subcommands: [
-        HubCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command, MarkCommand.command,
+        HubCommand.command, ProjectCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command,
+        MarkCommand.command,
         InterestsCommand.command, PreferencesCommand.command, OutboxCommand.command, ExplainCommand.command,
         InspectCommand.command,
     ])

@@ -73,6 +73,8 @@ public struct HubProject: Sendable {
     public let secret: String
     /// Whether this start made it.
     public let isNew: Bool
+    /// The token of the operator's routes (`/v1/projects`), where this start made one: only its hash is kept.
+    public let operatorToken: String?
 }
 
 /// A running hub: store, sessions and both listeners (ARCHITECTURE.md). Usable from any thread; also in an app's own tests.
@@ -116,7 +118,9 @@ public final class HubServer: Sendable {
             committer: committer, reader: logs, hub: hub, projects: opened.projects, clock: clock,
             log: configuration.warn)
         service.start()
-        service.post { hub.assumeIsolated { $0.attach(committer: committer, logReader: logs) } }
+        service.post {
+            hub.assumeIsolated { $0.attach(committer: committer, logReader: logs, projects: core.projects) }
+        }
         do throws(HubError) {
             let server = try Self.listen(configuration, service: service, hub: hub)
             service.post { hub.assumeIsolated { $0.start(server) } }
@@ -148,10 +152,11 @@ public final class HubServer: Sendable {
         try guarded("the store \(configuration.databasePath)") { () throws(HubStoreError) in
             let store = try SQLiteHubStore(path: configuration.databasePath, retention: configuration.retention)
             let project = try firstProject(store, requiresHMAC: configuration.requiresHMAC, now: now)
+            let (projects, operatorHash) = try tenants(store)
             if let bytes = configuration.catalogue { try setCatalogue(bytes, store, of: project, now: now) }
             return Opened(
                 store: store, reader: try store.makeReader(), project: project,
-                projects: Projects(try allProjects(store)))
+                projects: Projects(projects, operatorHash: operatorHash))
         }
     }
 
@@ -206,7 +211,8 @@ public final class HubServer: Sendable {
     }
 
     static func routes(_ core: HubCore, _ operations: OperationsSurface) -> [HTTPRoute] {
-        InterestsSurface(core: core).routes + InboxSurface(core: core).routes + operations.routes
+        InterestsSurface(core: core).routes + InboxSurface(core: core).routes + NativeSurface(core: core).routes
+            + operations.routes
     }
 
     private static func guarded<R, E: Error>(_ part: String, _ body: () throws(E) -> R) throws(HubError) -> R {
@@ -217,26 +223,30 @@ public final class HubServer: Sendable {
         }
     }
 
-    private static func allProjects(_ store: any HubStore) throws(HubStoreError) -> [Project] {
+    static func tenants(_ store: any HubStore) throws(HubStoreError) -> ([Project], operatorHash: [UInt8]?) {
         try store.begin()
         defer { store.rollback() }
-        return try store.projects()
+        return (try store.projects(), try store.operatorHash())
     }
 
     private static func firstProject(
         _ store: any HubStore, requiresHMAC: Bool, now: Milliseconds
     ) throws(HubStoreError) -> HubProject {
         try store.begin()
-        if let first = try store.projects().first {
-            store.rollback()
-            return HubProject(instance: first.instance, apiKey: first.apiKey, secret: first.secret, isNew: false)
-        }
-        let instance = String(HubCore.publishName().dropFirst("pubid-".count))
-        let made = try store.createProject(
-            instance: instance, apiKey: Hexadecimal.encode(RandomBytes.make(20)), secret: Secret.make(),
-            requiresHMAC: requiresHMAC, now: now)
+        defer { store.rollback() }
+        let operatorToken = try store.operatorHash() == nil ? Secret.make() : nil
+        if let operatorToken { try store.setOperatorHash(Secret.stored(operatorToken)) }
+        let known = try store.projects().first
+        let project =
+            if let known { known } else {
+                try store.createProject(
+                    instance: Project.makeInstance(), apiKey: Project.makeKey(), secret: Secret.make(),
+                    requiresHMAC: requiresHMAC, now: now)
+            }
         try store.commit()
-        return HubProject(instance: made.instance, apiKey: made.apiKey, secret: made.secret, isNew: true)
+        return HubProject(
+            instance: project.instance, apiKey: project.apiKey, secret: project.secret, isNew: known == nil,
+            operatorToken: operatorToken)
     }
 
     private static func setCatalogue(
@@ -262,7 +272,7 @@ public final class HubServer: Sendable {
     /// Seconds in which requests in flight are answered; then they get 503.
     static let answerSeconds = 5
 
-    private static func now() -> Milliseconds {
+    static func now() -> Milliseconds {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Milliseconds(time.tv_sec) * 1_000 + Milliseconds(time.tv_nsec) / 1_000_000

@@ -25,9 +25,7 @@ package final class HubWithoutListeners: Sendable {
         store: any HubStore, clock: @escaping @Sendable () -> Milliseconds, log: @escaping @Sendable (String) -> Void
     ) throws(HubError) {
         do {
-            try store.begin()
-            let projects = try store.projects()
-            store.rollback()
+            let (projects, operatorHash) = try HubServer.tenants(store)
             let service = try WebSocketService(name: "peal-hub")
             let hub = Hub(service: service, reoffersLostActs: true, clock: clock, log: log)
             let writer = ConnectionExecutor(name: "peal-commit")
@@ -39,7 +37,8 @@ package final class HubWithoutListeners: Sendable {
             }
             let reader = LogReader(reader: try store.makeReader(), executor: ConnectionExecutor(name: "peal-read"))
             core = HubCore(
-                committer: committer, reader: reader, hub: hub, projects: Projects(projects), clock: clock, log: log)
+                committer: committer, reader: reader, hub: hub,
+                projects: Projects(projects, operatorHash: operatorHash), clock: clock, log: log)
             self.service = service
             self.writer = writer
         } catch {
@@ -50,7 +49,11 @@ package final class HubWithoutListeners: Sendable {
         router = HTTPRouter(routes)
         service.start()
         let core = core
-        service.post { core.hub.assumeIsolated { $0.attach(committer: core.committer, logReader: core.reader) } }
+        service.post {
+            core.hub.assumeIsolated {
+                $0.attach(committer: core.committer, logReader: core.reader, projects: core.projects)
+            }
+        }
     }
 
     /// Answers a request as the server does. Blocks until the answer is there; not on one of the hub's own threads.

@@ -112,14 +112,15 @@ extension Replica {
     ///
     /// The kept sum is compared with each batch; the rows are summed where it differs, and once a day, because the kept one
     /// does not see what a disk or another program does to them. A replica that has set entries aside knows that it lacks
-    /// something, and compares nothing.
+    /// something, and one that waits for a repair that everything will be replaced: they compare nothing.
     ///
     /// - Returns: what is to be reported now; nil where all is well, or this cause is known.
     func compare(_ theirs: UInt64?, _ state: inout ReplicaState) throws(SQLiteError) -> Divergence? {
         let now = options.clock.wall()
         let wanted = theirs ?? state.sum
         let agrees = wanted == state.sum
-        guard agrees ? state.divergence.isDue(now: now) : state.divergence.isNews(wanted &- state.sum, now: now),
+        guard !state.divergence.repair,
+            agrees ? state.divergence.isDue(now: now) : state.divergence.isNews(wanted &- state.sum, now: now),
             try !hasSetAside()
         else { return nil }
         let rows = try BaseSum(connection)

@@ -20,7 +20,7 @@ import Testing
         let device = try TestDevice(hub)
         _ = try device.welcome(hub.hello("mary"))
         let core = hub.server.core
-        let key = try #require(core.projects.find(hub.project.instance)).key
+        let key = try #require(core.project(hub.project.instance)).key
         let done = DispatchSemaphore(value: 0)
         core.setCatalogue(categories, in: key) { result in
             if case .success(let catalogue) = result, catalogue.version == 1 { done.signal() }

@@ -6,7 +6,9 @@ CREATE TABLE meta (
     -- Every entry up to here is in `log`, and no inbox's row is behind it; later ones may not be yet (deferred index).
     indexed_seq INTEGER NOT NULL DEFAULT 0,
     -- Raised where somebody asks whether the hub can write; means nothing.
-    probed INTEGER NOT NULL DEFAULT 0
+    probed INTEGER NOT NULL DEFAULT 0,
+    -- SHA-256 of the operator's token, which is only ever compared; NULL before the first start.
+    operator BLOB
 ) STRICT;
 INSERT INTO meta (id) VALUES (1);
 
@@ -16,11 +18,20 @@ CREATE TABLE project (
     api_key TEXT NOT NULL UNIQUE,
     -- Readable: HMAC and user tokens are computed with it. The file is mode 0600.
     secret TEXT NOT NULL,
+    -- What the last rotation replaced, with the time until which it is good all the same; NULL for nothing.
+    old_api_key TEXT UNIQUE,
+    old_api_key_until INTEGER,
+    old_secret TEXT,
+    old_secret_until INTEGER,
     -- 32 random bytes that never change: a replica's secret is computed from them, its id and its inbox, so it needs no row
     -- and outlives a restored backup.
     seed BLOB NOT NULL,
+    -- The operator's word for it.
+    name TEXT NOT NULL DEFAULT '',
     hmac_required INTEGER NOT NULL,
-    created INTEGER NOT NULL
+    created INTEGER NOT NULL,
+    -- When it was closed: nothing opens it any more. NULL for one that is open.
+    revoked INTEGER
 ) STRICT;
 
 -- One log. A wide fan-out leaves head and chain for later: the entries above meta.indexed_seq know better.
@@ -118,6 +129,14 @@ CREATE TABLE fact (
     time INTEGER NOT NULL,
     data BLOB,
     PRIMARY KEY (inbox, position, event)
+) STRICT, WITHOUT ROWID;
+
+-- Deliveries that a platform's SDK reported for an inbox without a replica; else the replica's cursor tells.
+CREATE TABLE delivery (
+    inbox INTEGER NOT NULL,
+    publish INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    PRIMARY KEY (inbox, publish)
 ) STRICT, WITHOUT ROWID;
 
 -- Every version of a project's catalogue, one JSON object each: a log may hold an older one than the newest.

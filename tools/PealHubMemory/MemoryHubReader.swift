@@ -181,6 +181,11 @@ final class MemoryHubReader: HubReader {
 
     func project(_ name: String) throws(HubStoreError) -> Project? { state.project(name) }
 
+    func tenants() throws(HubStoreError) -> (projects: [Project], operatorHash: [UInt8]?) {
+        let state = state
+        return (state.projects.map(\.project), state.operatorHash)
+    }
+
     func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord? {
         try state.user(identity, in: project)
     }

@@ -130,11 +130,8 @@ extension MemoryHubStore {
         let inbox: InboxKey
         do {
             let verified = identity.externalID == nil ? identity : UserIdentity(externalID: identity.externalID)
-            let claimed = try user(identity, in: project)
             if let owner = try user(verified, in: project) {
                 inbox = owner.inbox
-            } else if claimed != nil {
-                return .refused(.conflict)
             } else if known != nil {
                 return .refused(.otherInbox)
             } else {
@@ -166,7 +163,13 @@ extension MemoryHubStore {
         guard let publicID = ReplicaID(id) else { return .refused(.unauthorized) }
         let found = state.inbox(public: id, in: project)
         if let found {
-            if state[found].kind.isDeleted { return .refused(.revoked) }
+            if state[found].kind.isDeleted {
+                // Only who had it learns that it was there.
+                let hadIt = ReplicaSecret.matches(
+                    hello.proof.secret, seed: seed(of: project), inbox: publicID.description,
+                    replica: hello.proof.replica ?? hello.replica)
+                return .refused(hadIt ? .revoked : .unauthorized)
+            }
             guard state[found].kind == .device else { return .refused(.unauthorized) }
         }
         if let known, replica(known).inbox != found {

@@ -27,7 +27,7 @@ extension MemoryHubStore {
         let sorted = targets.sorted()
         let first = isWide || sorted.isEmpty ? 0 : nextSeq
         let row = PublishRow(
-            name: request.name, category: request.body.category, topic: request.body.topic,
+            name: request.name, project: request.project, category: request.body.category, topic: request.body.topic,
             silent: request.body.silent, expires: request.body.expires, firstSeq: first,
             lastSeq: first == 0 ? 0 : first + Int64(sorted.count) - 1, matched: sorted.count,
             pending: isWide ? body : nil, expiring: request.body.expires == nil ? nil : 0,

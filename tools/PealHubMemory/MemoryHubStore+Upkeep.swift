@@ -87,6 +87,7 @@ extension MemoryHubStore {
             key: inbox.key, project: inbox.project, publicID: inbox.publicID, isDevice: false, epoch: inbox.epoch)
         tombstone.kind = .purged
         state.inboxes[index].value = tombstone
+        state.deliveries = state.deliveries.filter { $0.key.inbox != inbox.key }
         state.purging -= 1
         return true
     }

@@ -120,6 +120,17 @@ package final class MemoryHubStore: HubStore {
 
     package func project(_ name: String) throws(HubStoreError) -> Project? { state.project(name) }
 
+    package func updateProject(_ project: Project) throws(HubStoreError) {
+        guard let index = state.projects.firstIndex(where: { $0.project.key == project.key }) else {
+            throw HubStoreError(.notFound, "no such project")
+        }
+        state.projects[index].project = project
+    }
+
+    package func operatorHash() throws(HubStoreError) -> [UInt8]? { state.operatorHash }
+
+    package func setOperatorHash(_ hash: [UInt8]) throws(HubStoreError) { state.operatorHash = hash }
+
     // MARK: Appending
 
     /// Appends an entry to an inbox; the next number is its own.

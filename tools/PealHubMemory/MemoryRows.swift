@@ -40,6 +40,7 @@ struct ReplicaRow: Sendable {
 /// One publish.
 struct PublishRow: Sendable {
     var name: String
+    var project: ProjectKey
     var category: String?
     var topic: String?
     var silent: Bool

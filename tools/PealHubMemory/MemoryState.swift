@@ -5,6 +5,7 @@ extension MemoryHubStore {
     /// All that a store holds, as a value: copying it costs a few reference counts.
     package struct State: Sendable {
         var projects: [ProjectRow] = []
+        var operatorHash: [UInt8]?
         /// The inbox of row r is at r − 1; an inbox never leaves.
         var inboxes: [Box<MemoryInbox>] = []
         var inboxByPublic: [ReplicaID: InboxKey] = [:]
@@ -24,6 +25,8 @@ extension MemoryHubStore {
         var publishByName: [String: Int] = [:]
         /// The entry of number s is at s − 1; nil where a request was undone.
         var entries = Chunks<EntryPlace?>()
+        /// When deliveries were reported.
+        var deliveries: [DeliveryName: Milliseconds] = [:]
         var answers: [ScopedName: AnswerRow] = [:]
         var broadcasts: [BroadcastRow] = []
         /// Not above the time of the oldest act and of the oldest answer.
@@ -49,7 +52,9 @@ extension MemoryHubStore {
         }
 
         func project(_ name: String) -> Project? {
-            projects.first { $0.project.instance == name || $0.project.apiKey == name }?.project
+            projects.first { row in
+                [row.project.instance, row.project.apiKey, row.project.oldAPIKey?.value].contains(name)
+            }?.project
         }
 
         /// Finds a user; the two identities must not belong to different ones.

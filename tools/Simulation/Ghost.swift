@@ -300,7 +300,13 @@ final class Ghost {
         return world.pick(items.sorted { $0.value.position < $1.value.position }.suffix(4).map(\.key), bits >> 8)
     }
 
-    func someUnsent(_ bits: UInt32) -> UInt64? { world.pick(Array(order.suffix(3)), bits) }
+    /// An act that no log has yet, and that was not taken back.
+    func someUnsent(_ bits: UInt32) -> UInt64? {
+        let waiting = order.suffix(12).filter { uid in
+            persons[uid]?.isUndone == false && !inboxes.values.contains { $0.effects.contains(uid) }
+        }
+        return world.pick(waiting, bits)
+    }
 
     func someHeld(_ device: SimDevice, _ bits: UInt32) -> UInt64? {
         order.last { persons[$0]?.device == device.id }

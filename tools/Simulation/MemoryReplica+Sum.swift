@@ -20,9 +20,9 @@ extension MemoryReplica {
         let kept = state.base.sum
         let wanted = theirs ?? kept
         let agrees = wanted == kept
-        guard agrees ? state.divergence.isDue(now: now) : isNews(wanted &- kept, now), state.asideCount == 0 else {
-            return nil
-        }
+        guard !state.divergence.repair || planted(.repairForEver),
+            agrees ? state.divergence.isDue(now: now) : isNews(wanted &- kept, now), state.asideCount == 0
+        else { return nil }
         let base = state.base
         let computed = base.computedSum
         let found = Divergence(

@@ -9,7 +9,7 @@ struct Step: Equatable, Sendable {
         case cut, notice, replay, crashDevice, crashHub, failCommit
         case backupHub, restoreHub, backupDevice, restoreDevice, cloneDevice
         case cross, trim, poison, reboot, jumpClock, longPause, remove, otherProcess, busyHub
-        case token, provider, stall, damage
+        case token, provider, stall, damage, garble, calm
     }
 
     var kind: Kind
@@ -40,6 +40,8 @@ struct Schedule: Sendable {
         var wideFrom = 2
         var restoresHub = false
         var restoresDevices = false
+        /// Copies and restored devices are common, and so is what leaves holes in the numbers that they offer again.
+        var isOfCopies = false
         /// Frames go through their bytes, as on a socket.
         var encodes = false
         /// How long a user's token lives; nil where users prove nothing.
@@ -72,6 +74,8 @@ struct Schedule: Sendable {
         shape.wideFrom = [1, 2, 1_000][random.below(3)]
         shape.restoresHub = random.once(in: 3)
         shape.restoresDevices = random.once(in: 3)
+        shape.isOfCopies = random.once(in: 12)
+        if shape.isOfCopies { shape.restoresDevices = true }
         shape.encodes = random.once(in: 8)
         if random.once(in: 3) { shape.tokenLife = [60_000, 90_000, 600_000][random.below(3)] }
         shape.damages = random.once(in: 4) && shape.trueClocks
@@ -119,9 +123,10 @@ struct Schedule: Sendable {
                 case .backupHub: shape.restoresHub ? 4 : 0
                 case .restoreHub: shape.restoresHub ? 2 : 0
                 case .backupDevice: shape.restoresDevices ? 4 : 0
-                case .restoreDevice, .cloneDevice: shape.restoresDevices ? 2 : 0
+                case .restoreDevice, .cloneDevice: shape.isOfCopies ? 8 : shape.restoresDevices ? 2 : 0
                 case .trim: 16
-                case .poison, .remove: 3
+                case .poison: shape.isOfCopies ? 20 : 3
+                case .remove: 3
                 case .reboot: 3
                 case .jumpClock: shape.trueClocks ? 0 : 4
                 case .longPause: 1
@@ -130,6 +135,8 @@ struct Schedule: Sendable {
                 case .token: shape.tokenLife == nil ? 0 : 24
                 case .provider: shape.tokenLife == nil ? 0 : 6
                 case .stall: 8
+                case .garble: 4
+                case .calm: 3
                 case .damage: shape.damages && !shape.isSQLite ? 14 : 0
                 }
             guard base > 0 else { continue }

@@ -3,6 +3,23 @@ import PealModel
 import PealReplica
 
 extension World {
+    // MARK: Calm
+
+    /// Nothing happens for a while but what is due: what was begun comes to its end, so that the next faults meet a world with a past.
+    /// Who is offline stays so, and what makes the hub fail makes it fail.
+    func calm() {
+        note("a calm while")
+        for _ in 0..<30 {
+            drain()
+            let isOver = devices.allSatisfy { device in
+                !device.isOnline || device.isStopped || device.isSuspended
+                    || device.driver.session.isSettled && ((try? device.store.waiting().isEmpty) ?? true)
+            }
+            guard violation == nil, !isOver else { return }
+            advance(max(20, min(nextDue - now, 5_000)))
+        }
+    }
+
     // MARK: The end
 
     /// The faults stop: in bounded time every cursor reaches the head and every outbox empties.
@@ -76,6 +93,7 @@ extension World {
         var due = now + 5_000
         for device in devices {
             for time in device.timers.values { due = min(due, time) }
+            if let link = device.link, link.isTrickling { due = min(due, now + Link.trickle) }
             if let wake = device.wake { due = min(due, wake) }
             for fetch in device.fetches { due = min(due, fetch.due) }
         }
@@ -89,7 +107,7 @@ extension World {
             turns += 1
             isBusy = false
             sweep()
-            for link in links where link.isHubOpen && !link.up.isEmpty {
+            for link in links where link.isHubOpen && !link.up.isEmpty && link.nextUp <= now {
                 note("hub receives \(brief(link.up[0])) of device \(link.device) on link \(link.id)")
                 hub.receive(link)
                 isBusy = true

@@ -40,6 +40,7 @@ extension World {
         case .longPause: advance(86_400_000 * Milliseconds(1 + step.a % 3))
         case .busyHub: if isHubUp { hub.isBusy.toggle() }
         case .stall: stall(step)
+        case .garble: garble(step)
         case .provider: pick(devices, step.a)?.tokens = TokenSource.allCases[Int(step.b) % TokenSource.allCases.count]
         case .damage:
             guard let device = pick(devices, step.a), device.store.damage(step.b) else { return }
@@ -78,6 +79,19 @@ extension World {
             note("link \(link.id) of device \(link.device) trickles")
             link.isTrickling.toggle()
         }
+    }
+
+    /// A proxy loses a batch that another follows, or delivers it after that one.
+    private func garble(_ step: Step) {
+        var places: [(Link, Int)] = []
+        for link in links where link.isDeviceOpen && !link.isCut {
+            for place in link.down.indices.dropLast() {
+                if case .batch = link.down[place], case .batch = link.down[place + 1] { places.append((link, place)) }
+            }
+        }
+        guard let (link, place) = pick(places, step.a) else { return }
+        note("a proxy \(step.b & 1 == 0 ? "loses" : "delays") \(brief(link.down[place])) on link \(link.id)")
+        if step.b & 1 == 0 { link.down.remove(at: place) } else { link.down.swapAt(place, place + 1) }
     }
 
     /// The socket layer of each end gives a connection up on which its probes are not answered.

@@ -43,6 +43,7 @@ extension World {
         case .undo, .deadLetter: secondThoughts(step)
         case .otherProcess: if let device = pick(devices, step.a) { otherProcess(device, step.b) }
         case .remove: if isHubUp { remove(step) }
+        case .calm: if isHubUp, !hub.isBusy { calm() }
         case .token:
             guard let device = pick(devices.filter { !$0.fetches.isEmpty && !$0.isSuspended }, step.a) else { return }
             device.answerFetch(at: Int(step.b) % device.fetches.count)

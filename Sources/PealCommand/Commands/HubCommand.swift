@@ -166,6 +166,7 @@ enum HubCommand {
                 writer.member("key", project.apiKey)
                 writer.member("secret", project.secret)
             }
+            writer.member("operator", project.operatorToken)
             writer.endObject()
             Output.line(String(decoding: writer.bytes, as: UTF8.self))
             return
@@ -177,6 +178,10 @@ enum HubCommand {
             Output.line("  secret    \(project.secret)")
         } else {
             Output.line("Project \(project.instance)")
+        }
+        if let token = project.operatorToken {
+            Output.line("The operator's token, for /v1/projects, is shown this once:")
+            Output.line("  operator  \(token)")
         }
         Output.line("Publishing on \(http)")
         Output.line("Devices on    \(socket)")

@@ -26,7 +26,7 @@ package enum Admitter {
     package static func admit(
         _ hello: Hello, store: any HubStore, now: Milliseconds
     ) throws(HubStoreError) -> Answer {
-        guard let project = try store.project(hello.project) else {
+        guard let project = try store.project(hello.project), project.isNamed(hello.project, at: now) else {
             return .denied(.unknown, "no project has this key")
         }
         let expires: Milliseconds?
@@ -49,7 +49,7 @@ package enum Admitter {
     package static func renew(
         _ token: String, _ hello: Hello, store: any HubStore, now: Milliseconds
     ) throws(HubStoreError) -> Renewal {
-        guard let project = try store.project(hello.project) else {
+        guard let project = try store.project(hello.project), project.isNamed(hello.project, at: now) else {
             return .denied(.unknown, "no project has this key")
         }
         guard case .user(let externalID?, _) = hello.inbox else {
@@ -79,7 +79,7 @@ package enum Admitter {
             return project.requiresHMAC
                 ? .denied(.revoked, "this project wants an HMAC of the user") : .good(expires: nil)
         }
-        return UserProof.isValid(hmac, externalID: externalID, email: email, secret: project.secret)
+        return UserProof.code(hmac, externalID: externalID, email: email, in: project, now: now) != nil
             ? .good(expires: nil) : .denied(.revoked, "the HMAC is not this user's")
     }
 
@@ -88,17 +88,25 @@ package enum Admitter {
         _ token: String, of externalID: String, _ project: Project, now: Milliseconds
     ) -> Check {
         do throws(UserToken.Refusal) {
-            let token = try UserToken(
-                verifying: token, key: Array(project.secret.utf8),
-                issuers: [project.instance, project.instance + ".pushnotifications.pusher.com"],
-                now: Double(now) / 1_000)
+            let token = try UserProof.token(token, in: project, now: now)
             guard token.subject.utf8.elementsEqual(externalID.utf8) || planted(.tokenOfAnother) else {
                 return .denied(.revoked, "the token is another user's")
             }
-            // A date beyond the calendar is no date that anybody waits for.
-            return .good(expires: token.expires < 1e12 ? Milliseconds(token.expires * 1_000) : nil)
+            return .good(expires: token.until)
         } catch {
             return .denied(error == .expired ? .newToken : .revoked, error.message)
         }
+    }
+
+    /// Whether a live session may go on after its project has changed; nil where it may.
+    ///
+    /// - Parameters:
+    ///   - hello: with the newest token, where there was a later one.
+    ///   - project: nil where the name in the hello opens none any more.
+    package static func objection(to hello: Hello, _ project: Project?, now: Milliseconds) -> String? {
+        guard let project else { return "the project's key was revoked" }
+        // The end of a token is the session's own affair.
+        if case .denied(let code, let reason) = check(hello, project, now: now), code != .newToken { return reason }
+        return nil
     }
 }

@@ -76,6 +76,7 @@ extension Hub {
                     guard let connection = hub.connections[id] else { return }
                     switch result {
                     case .success(.renewed(let expires)):
+                        connection.hello?.proof.token = token
                         hub.perform(connection.session.renewed(expires: expires), connection)
                     case .success(.denied(let code, let reason)):
                         hub.perform(connection.session.denied(code, reason), connection)

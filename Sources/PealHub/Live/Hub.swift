@@ -29,7 +29,7 @@ actor Hub {
     nonisolated let readiness = Readiness()
     private var server: WebSocketServer?
     var committer: Committer?
-    private var logReader: LogReader?
+    var logReader: LogReader?
     var connections: [ConnectionID: HubConnection] = [:]
     private var sessions: [UInt64: ConnectionID] = [:]
     var inboxes: [InboxKey: LiveInbox] = [:]
@@ -52,8 +52,13 @@ actor Hub {
     /// Told once the last socket is closed.
     private var drained: (@Sendable () -> Void)?
     private var restores = RestoreNotices()
+    var projects: Projects?
+    /// How often projects were changed here: a look that began before such a change knows nothing of it.
+    var projectChanges = 0
+    /// When the projects were looked at last.
+    var lookedAtProjects: Milliseconds?
 
-    /// A hub that is not connected to anything yet; ``attach(committer:logReader:)`` and ``start(_:)`` follow.
+    /// A hub that is not connected to anything yet; ``attach(committer:logReader:projects:)`` and ``start(_:)`` follow.
     init(
         service: WebSocketService, reoffersLostActs: Bool, clock: @escaping @Sendable () -> Milliseconds,
         log: @escaping @Sendable (String) -> Void
@@ -64,8 +69,9 @@ actor Hub {
         self.log = log
     }
 
-    /// Connects the store's two sides; before anything listens.
-    func attach(committer: Committer, logReader: LogReader) {
+    /// Connects the store's two sides and the projects; before anything listens.
+    func attach(committer: Committer, logReader: LogReader, projects: Projects) {
+        self.projects = projects
         self.committer = committer
         self.logReader = logReader
     }
@@ -191,6 +197,7 @@ actor Hub {
             if admitted.welcome.mode == .ahead { metrics.ahead.add() }
             if admitted.welcome.mode == .forked { metrics.forked.add() }
             connection.hello = hello
+            connection.project = projects?.find(hello.project, at: clock())?.key
             var welcome = admitted.welcome
             welcome.reoffer = reoffersLostActs || welcome.mode != .ahead
             for line in restores.note(hello, admitted, now: clock()) { log(line) }
@@ -332,6 +339,7 @@ actor Hub {
         let now = clock()
         flushCursors(now)
         tidy()
+        lookAtProjects(now)
         for line in restores.tick(now: now) { log(line) }
         for connection in connections.values {
             if connection.session.session == nil, now - connection.opened > Self.helloPatience {

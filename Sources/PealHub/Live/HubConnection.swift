@@ -9,6 +9,8 @@ final class HubConnection {
     var inbox: InboxKey?
     /// The live side of it.
     var live: LiveInbox?
+    /// The project, once admitted.
+    var project: ProjectKey?
     /// The replica, once admitted.
     var replica: ReplicaKey?
     /// What it was admitted with: whose token a fresh one must be.

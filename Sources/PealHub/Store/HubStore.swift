@@ -31,8 +31,15 @@ package protocol HubStore: AnyObject {
     ) throws(HubStoreError) -> Project
     /// Every project, oldest first.
     func projects() throws(HubStoreError) -> [Project]
-    /// The project of an instance id or an API key.
+    /// The project of an instance id, an API key, or the API key before; also one that is closed: ``Project/isNamed(_:at:)`` says
+    /// whether the name is good now.
     func project(_ name: String) throws(HubStoreError) -> Project?
+    /// Writes all of a project but its key, instance and time. Throws `notFound`.
+    func updateProject(_ project: Project) throws(HubStoreError)
+    /// SHA-256 of the operator's token; nil where there is none yet.
+    func operatorHash() throws(HubStoreError) -> [UInt8]?
+    /// Replaces it.
+    func setOperatorHash(_ hash: [UInt8]) throws(HubStoreError)
 
     // MARK: Users and devices
 
@@ -115,6 +122,17 @@ package protocol HubStore: AnyObject {
     /// Appends `expired` for items whose time is over, at most so many; an empty answer means that none is left.
     func expire(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]
 
+    // MARK: Reports
+
+    /// The item that a publish left in an inbox; nil where there is none.
+    func item(
+        ofPublish name: String, of project: ProjectKey, in inbox: InboxKey
+    ) throws(HubStoreError) -> ItemID?
+    /// Notes that a platform's SDK reported the delivery of a publish's item; false where there is no such item, or it was noted before.
+    func reportDelivery(
+        ofPublish name: String, of project: ProjectKey, in inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> Bool
+
     // MARK: Broadcasts
 
     /// Keeps what was asked for; after the publish, in its transaction.
@@ -175,8 +193,10 @@ package protocol HubReader: AnyObject {
     func inbox(_ id: String, in project: ProjectKey) throws(HubStoreError) -> InboxKey?
     /// Wide publishes that are not through.
     func pendingPublishes() throws(HubStoreError) -> Int
-    /// The project of an instance id or an API key.
+    /// The project of a name, as the store has it.
     func project(_ name: String) throws(HubStoreError) -> Project?
+    /// Every project, oldest first, and SHA-256 of the operator's token: another process may have changed them.
+    func tenants() throws(HubStoreError) -> (projects: [Project], operatorHash: [UInt8]?)
     /// Finds a user. Throws `conflict` where the two identities belong to different users.
     func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord?
     /// Closes the connection. No call is allowed afterwards.

@@ -95,7 +95,6 @@ final class InboxQueries {
     private let logRow: Query
     private let entryChain: Query
     private let someInterests: Query
-    private let projectByName: Query
 
     init(_ database: StoreDatabase, heads: LogHeads? = nil) throws(HubStoreError) {
         self.heads = heads
@@ -117,11 +116,6 @@ final class InboxQueries {
         entryChain = try database.query("SELECT chain FROM entry WHERE seq = ?1")
         someInterests = try database.query(
             "SELECT name FROM interest WHERE inbox = ?1 AND name > ?2 ORDER BY name LIMIT ?3")
-        projectByName = try database.query(
-            """
-            SELECT id, instance, api_key, secret, hmac_required, created FROM project
-            WHERE instance = ?1 OR api_key = ?1
-            """)
     }
 
     func inbox(_ key: InboxKey) throws(HubStoreError) -> InboxRow {
@@ -190,18 +184,5 @@ final class InboxQueries {
 
     func interests(of inbox: InboxKey, after name: String, limit: Int) throws(HubStoreError) -> [String] {
         try someInterests.all(inbox.row, name, limit) { $0.text(0) }
-    }
-
-    func project(_ name: String) throws(HubStoreError) -> Project? {
-        try projectByName.first(name) { Project($0) }
-    }
-}
-
-extension Project {
-    /// Reads a row of `id, instance, api_key, secret, hmac_required, created`.
-    init(_ row: borrowing Statement) {
-        self.init(
-            key: ProjectKey(row: row.int64(0)), instance: row.text(1), apiKey: row.text(2), secret: row.text(3),
-            requiresHMAC: row.bool(4), created: row.int64(5))
     }
 }

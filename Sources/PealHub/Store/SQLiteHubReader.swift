@@ -8,6 +8,7 @@ final class SQLiteHubReader: HubReader {
     let queries: InboxQueries
     let readQueries: ReadQueries
     let restQueries: RestQueries
+    private let projectQueries: ProjectQueries
     private let database: StoreDatabase
     private let deferred: DeferredIndex
     private let begin: Query
@@ -23,6 +24,7 @@ final class SQLiteHubReader: HubReader {
         queries = try InboxQueries(database)
         readQueries = try ReadQueries(database)
         restQueries = try RestQueries(database)
+        projectQueries = try ProjectQueries(database)
         begin = try database.query("BEGIN")
         end = try database.query("COMMIT")
     }
@@ -118,7 +120,11 @@ final class SQLiteHubReader: HubReader {
 
     func pendingPublishes() throws(HubStoreError) -> Int { try readQueries.countPending.first { $0.int(0) } ?? 0 }
 
-    func project(_ name: String) throws(HubStoreError) -> Project? { try queries.project(name) }
+    func project(_ name: String) throws(HubStoreError) -> Project? { try projectQueries.named(name) }
+
+    func tenants() throws(HubStoreError) -> (projects: [Project], operatorHash: [UInt8]?) {
+        (try projectQueries.all.all { Project($0) }, try projectQueries.operatorHash())
+    }
 
     func user(_ identity: UserIdentity, in project: ProjectKey) throws(HubStoreError) -> UserRecord? {
         try UserFinder(byExternalID: readQueries.userByExternalID, byEmail: readQueries.userByEmail)

@@ -123,19 +123,16 @@ extension SQLiteHubStore {
         }
     }
 
-    /// What was verified is the external id, else the email. An email beside an external id is a claim: it may contradict
-    /// (an error), and never binds an address to a user.
+    /// What was verified is the external id, else the email. An email beside an external id is a claim that nobody has proved: it is
+    /// passed over, so that it neither binds an address to a user nor tells whether somebody has it.
     private func userCaller(
         _ identity: UserIdentity, project: ProjectKey, known: ReplicaRow?, now: Milliseconds
     ) throws(HubStoreError) -> Caller {
         let inbox: InboxKey
         do {
             let verified = identity.externalID == nil ? identity : UserIdentity(externalID: identity.externalID)
-            let claimed = try user(identity, in: project)
             if let owner = try user(verified, in: project) {
                 inbox = owner.inbox
-            } else if claimed != nil {
-                return .refused(.conflict)
             } else if known != nil {
                 return .refused(.otherInbox)
             } else {
@@ -165,10 +162,16 @@ extension SQLiteHubStore {
         guard let publicID = PublicID.bytes(id) else { return .refused(.unauthorized) }
         let found = try inboxes.inbox(public: publicID, in: project)
         if let found {
-            if found.kind == .deleted { return .refused(.revoked) }
-            guard found.kind == .device else { return .refused(.unauthorized) }
+            guard found.kind == .device || found.kind == .deleted else { return .refused(.unauthorized) }
         }
         let seed = try seed(of: project)
+        if found?.kind == .deleted {
+            // Only who had it learns that it was there.
+            let hadIt = ReplicaSecret.matches(
+                hello.proof.secret, seed: seed, inbox: PublicID.text(publicID),
+                replica: hello.proof.replica ?? hello.replica)
+            return .refused(hadIt ? .revoked : .unauthorized)
+        }
         if let known, let bound, known.inbox != found?.key {
             // Its secret shows that it had this inbox before the hub was restored; a copy of it has got another one since, and
             // another copy may have brought this one back.

@@ -45,7 +45,7 @@ extension SQLiteHubStore {
         guard view.isDevice, case .user(let id?, let proof) = mutation.operation else {
             return try Resolver.resolve(mutation, by: author, in: view, now: now)
         }
-        let project = try userQueries.projectByKey.first(view.inbox.project.row) { Project($0) }
+        let project = try projectQueries.byKey.first(view.inbox.project.row) { Project($0) }
         let isProven = project.map { UserProof.isValid(proof, ofUser: id, in: $0, now: now) } ?? false
         var act = try Resolver.resolve(mutation, by: author, in: view, now: now, isProven: isProven)
         if case .user = act.effect, try !hasRoom(for: view.inbox.key, user: id, in: view.inbox.project) {

@@ -93,6 +93,7 @@ extension SQLiteHubStore {
         }
         if rows.count < limit {
             try upkeepQueries.deleteMarks.run(row)
+            try reportQueries.deleteDeliveries.run(row)
             try upkeepQueries.deletePreferences.run(row)
             try upkeepQueries.deleteActsOf.run(row)
             try upkeepQueries.emptied.run(row)

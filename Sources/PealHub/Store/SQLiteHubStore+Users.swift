@@ -8,7 +8,7 @@ extension SQLiteHubStore {
         instance: String, apiKey: String, secret: String, requiresHMAC: Bool, now: Milliseconds
     ) throws(HubStoreError) -> Project {
         let seed = PublicID.random(&random) + PublicID.random(&random)
-        let project = try userQueries.insertProject.first(
+        let project = try projectQueries.insert.first(
             instance.lowercased(), apiKey, secret, seed, requiresHMAC, now
         ) { Project($0) }
         guard let project else { throw HubStoreError(.failed, "the project was not created") }
@@ -16,11 +16,23 @@ extension SQLiteHubStore {
     }
 
     package func projects() throws(HubStoreError) -> [Project] {
-        try userQueries.projects.all { Project($0) }
+        try projectQueries.all.all { Project($0) }
     }
 
     package func project(_ name: String) throws(HubStoreError) -> Project? {
-        try inboxes.project(name)
+        try projectQueries.named(name)
+    }
+
+    package func updateProject(_ project: Project) throws(HubStoreError) {
+        try projectQueries.save(project)
+    }
+
+    package func operatorHash() throws(HubStoreError) -> [UInt8]? {
+        try projectQueries.operatorHash()
+    }
+
+    package func setOperatorHash(_ hash: [UInt8]) throws(HubStoreError) {
+        try projectQueries.writeOperator.run(hash)
     }
 
     // MARK: Users

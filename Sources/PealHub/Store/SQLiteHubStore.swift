@@ -14,15 +14,23 @@ package final class SQLiteHubStore: HubStore {
     /// Entries after which the watermark moves although little waits, so that opening stays quick.
     static let watermarkDistance: Int64 = 65_536
 
+    /// Makes the tables, or brings them to this version.
+    static var migrator: Migrator {
+        let schema = String(decoding: PackageResources.v1_sql, as: UTF8.self)
+        return Migrator(applicationID: applicationID, steps: [.init(version: 1, sql: schema)])
+    }
+
     let database: StoreDatabase
     let inboxes: InboxQueries
     let rest: RestQueries
     let logQueries: LogQueries
     let actQueries: ActQueries
+    let projectQueries: ProjectQueries
     let userQueries: UserQueries
     let sessionQueries: SessionQueries
     let publishQueries: PublishQueries
     let upkeepQueries: UpkeepQueries
+    let reportQueries: ReportQueries
     let broadcastQueries: BroadcastQueries
     let trimQueries: TrimQueries
     let deferred = DeferredIndex()
@@ -83,18 +91,18 @@ package final class SQLiteHubStore: HubStore {
         options.checkpointPages = checkpointPages
         options.vfs = vfs
         database = try StoreDatabase(path: path, options: options)
-        let schema = String(decoding: PackageResources.v1_sql, as: UTF8.self)
-        let migrator = Migrator(applicationID: Self.applicationID, steps: [.init(version: 1, sql: schema)])
         let connection = database.connection
-        try sqlite { () throws(SQLiteError) in try migrator.migrate(connection) }
+        try sqlite { () throws(SQLiteError) in try Self.migrator.migrate(connection) }
         inboxes = try InboxQueries(database, heads: heads)
         rest = try RestQueries(database)
         logQueries = try LogQueries(database)
         actQueries = try ActQueries(database)
+        projectQueries = try ProjectQueries(database)
         userQueries = try UserQueries(database)
         sessionQueries = try SessionQueries(database)
         publishQueries = try PublishQueries(database)
         upkeepQueries = try UpkeepQueries(database)
+        reportQueries = try ReportQueries(database)
         broadcastQueries = try BroadcastQueries(database)
         trimQueries = try TrimQueries(database)
         try recoverIndex()

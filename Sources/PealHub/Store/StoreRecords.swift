@@ -1,33 +1,5 @@
 package import PealModel
 
-/// A tenant.
-package struct Project: Equatable, Sendable {
-    /// Its row.
-    package var key: ProjectKey
-    /// The instance id, a lower-case UUID.
-    package var instance: String
-    /// The public key.
-    package var apiKey: String
-    /// 64 hexadecimal characters; HMAC and user tokens need it readable.
-    package var secret: String
-    /// Whether a user must prove its identity.
-    package var requiresHMAC: Bool
-    /// When it was made.
-    package var created: Milliseconds
-
-    /// A project of its parts.
-    package init(
-        key: ProjectKey, instance: String, apiKey: String, secret: String, requiresHMAC: Bool, created: Milliseconds
-    ) {
-        self.key = key
-        self.instance = instance
-        self.apiKey = apiKey
-        self.secret = secret
-        self.requiresHMAC = requiresHMAC
-        self.created = created
-    }
-}
-
 /// Who a user is. At least one of the two; the store lower-cases the email.
 package struct UserIdentity: Hashable, Sendable {
     /// The app's own id of the user.

@@ -3,8 +3,6 @@ import PealSQLite
 
 /// The statements about projects, users, devices and interests.
 final class UserQueries {
-    let insertProject: Query
-    let projects: Query
     let byExternalID: Query
     let byEmail: Query
     let byKey: Query
@@ -20,18 +18,10 @@ final class UserQueries {
     let deleteDevice: Query
     let deleteInterests: Query
     let endInbox: Query
-    let projectByKey: Query
     let insertCatalogue: Query
     let moveCatalogue: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
-        insertProject = try database.query(
-            """
-            INSERT INTO project (instance, api_key, secret, seed, hmac_required, created) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            RETURNING id, instance, api_key, secret, hmac_required, created
-            """)
-        projects = try database.query(
-            "SELECT id, instance, api_key, secret, hmac_required, created FROM project ORDER BY id")
         byExternalID = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.external_id = ?2")
         byEmail = try database.query("\(UserRecord.select) WHERE u.project = ?1 AND u.email = ?2")
         byKey = try database.query("\(UserRecord.select) WHERE u.id = ?1")
@@ -62,8 +52,6 @@ final class UserQueries {
                 (SELECT project, name, inbox FROM interest WHERE inbox = ?1)
             """)
         endInbox = try database.query("UPDATE inbox SET kind = 2 WHERE id = ?1")
-        projectByKey = try database.query(
-            "SELECT id, instance, api_key, secret, hmac_required, created FROM project WHERE id = ?1")
         insertCatalogue = try database.query(
             "INSERT INTO catalogue (project, version, time, body) VALUES (?1, ?2, ?3, ?4)")
         moveCatalogue = try database.query("UPDATE inbox SET catalogue = ?2 WHERE id = ?1")

@@ -37,6 +37,9 @@ struct HubCore: Sendable {
             })
     }
 
+    /// The project that a name opens now.
+    func project(_ name: String) -> Project? { projects.find(name, at: clock()) }
+
     /// A new name for a publish: `pubid-` and a random UUID, as the interests surface has it.
     static func publishName() -> String {
         var bytes = RandomBytes.make(16)
@@ -44,35 +47,5 @@ struct HubCore: Sendable {
         bytes[8] = bytes[8] & 0x3F | 0x80
         let id = bytes.withUnsafeBytes { ItemID(bytes: $0) }
         return "pubid-\(id.map(\.description) ?? "")"
-    }
-}
-
-/// The projects of the hub, in memory: every request asks for one.
-final class Projects: Sendable {
-    private let known: Mutex<[String: Project]>
-
-    init(_ projects: [Project]) {
-        var known: [String: Project] = [:]
-        for project in projects {
-            known[project.instance] = project
-            known[project.apiKey] = project
-        }
-        self.known = Mutex(known)
-    }
-
-    /// The project of an instance id, in either case, or of an API key.
-    func find(_ name: String) -> Project? {
-        known.withLock { $0[name] ?? $0[name.lowercased()] }
-    }
-}
-
-/// Proof of a user by the project's secret: base64(HMAC-SHA256(secret, external id, else the lower-case
-/// email)).
-package enum UserProof {
-    static func isValid(_ hmac: String, externalID: String?, email: String?, secret: String) -> Bool {
-        guard let subject = externalID ?? email?.lowercased() else { return false }
-        let wanted = Base64.standard.encode(
-            HMACSHA256.code(Array(subject.utf8), key: Array(secret.utf8)))
-        return ConstantTime.areEqual(wanted, hmac)
     }
 }

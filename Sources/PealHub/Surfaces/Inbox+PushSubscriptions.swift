@@ -16,7 +16,8 @@ extension InboxSurface {
     ]
     private static let names = ["apns": "ios", "fcm": "android", "web": "safari"]
 
-    /// Registers a token for a user. A token that a device has already moves with its device; the same user again is no change.
+    /// Registers a token for a user; the same user again is no change. A token belongs to an installation, so it goes to who names it last:
+    /// that user gets a device of its own for it, and whatever else the device before has stays with it and its user.
     private func subscribe(_ request: HTTPRequest, _ respond: HTTPResponder) {
         do throws(HTTPFailure) {
             let (project, identity) = try user(request)
@@ -27,6 +28,13 @@ extension InboxSurface {
                 var device = try store.registerDevice(
                     platform: platform, token: token, metadata: nil, in: project.key, now: now
                 ).device
+                if let owner = device.user, owner != user.key {
+                    device.token = nil
+                    try store.updateDevice(device)
+                    device = try store.registerDevice(
+                        platform: platform, token: token, metadata: nil, in: project.key, now: now
+                    ).device
+                }
                 if device.user != user.key {
                     guard try store.devices(of: user.key).count < Limits.devicesPerUser else {
                         throw HubStoreError(.invalid, "a user has at most \(Limits.devicesPerUser) devices")

@@ -18,7 +18,7 @@ struct InboxSurface: Sendable {
         guard let key = request.headers["X-MAGICBELL-API-KEY"], !key.isEmpty else {
             throw Self.refusal("api_key_not_provided", "The header X-MAGICBELL-API-KEY is missing.")
         }
-        guard let project = core.projects.find(key), ConstantTime.areEqual(project.apiKey, key) else {
+        guard let project = core.project(key), project.hasKey(key, at: core.clock()) else {
             throw Self.refusal("incorrect_api_key", "The header X-MAGICBELL-API-KEY holds no project's key.")
         }
         return project
@@ -29,27 +29,34 @@ struct InboxSurface: Sendable {
         guard let secret = request.headers["X-MAGICBELL-API-SECRET"], !secret.isEmpty else {
             throw Self.refusal("api_secret_not_provided", "The header X-MAGICBELL-API-SECRET is missing.")
         }
-        guard ConstantTime.areEqual(secret, project.secret) else {
+        guard project.hasSecret(secret, at: core.clock()) else {
             throw Self.refusal("api_secret_is_incorrect", "The header X-MAGICBELL-API-SECRET holds another secret.")
         }
         return project
     }
 
+    /// The user that a request names and proves, by the project's secret, a user token in `Authorization: Bearer`, or an HMAC. One that is
+    /// sent is checked also where none is required.
     func user(_ request: HTTPRequest) throws(HTTPFailure) -> (Project, UserIdentity) {
         let project = try project(request)
         let externalID = request.headers["X-MAGICBELL-USER-EXTERNAL-ID"].flatMap { $0.isEmpty ? nil : $0 }
         let email = request.headers["X-MAGICBELL-USER-EMAIL"].flatMap { $0.isEmpty ? nil : $0 }
+        if let token = try Self.token(request) {
+            return (project, try tokenUser(token, named: externalID, in: project))
+        }
         guard externalID != nil || email != nil else {
             throw Self.refusal(
                 "user_email_not_provided",
                 "The header X-MAGICBELL-USER-EXTERNAL-ID or X-MAGICBELL-USER-EMAIL is missing.")
         }
+        let now = core.clock()
         if let secret = request.headers["X-MAGICBELL-API-SECRET"], !secret.isEmpty {
-            guard ConstantTime.areEqual(secret, project.secret) else {
+            guard project.hasSecret(secret, at: now) else {
                 throw Self.refusal("api_secret_is_incorrect", "The header X-MAGICBELL-API-SECRET holds another secret.")
             }
         } else if let hmac = request.headers["X-MAGICBELL-USER-HMAC"], !hmac.isEmpty {
-            guard UserProof.isValid(hmac, externalID: externalID, email: email, secret: project.secret) else {
+            let isProven = UserProof.code(hmac, externalID: externalID, email: email, in: project, now: now) != nil
+            guard isProven else {
                 throw Self.refusal("forbidden", "The header X-MAGICBELL-USER-HMAC is not this user's.")
             }
         } else if project.requiresHMAC {
@@ -58,6 +65,33 @@ struct InboxSurface: Sendable {
         }
         // The external id wins where both are given; the other one is not used to find the user.
         return (project, externalID.map { UserIdentity(externalID: $0) } ?? UserIdentity(email: email))
+    }
+
+    /// A user token that a request carries; nil for a request without one.
+    private static func token(_ request: HTTPRequest) throws(HTTPFailure) -> String? {
+        guard let header = request.headers["Authorization"], !header.isEmpty else { return nil }
+        guard header.lowercased().hasPrefix("bearer ") else {
+            throw refusal("forbidden", "The header Authorization holds no Bearer token.")
+        }
+        return String(header.dropFirst(7))
+    }
+
+    private func tokenUser(
+        _ token: String, named externalID: String?, in project: Project
+    ) throws(HTTPFailure) -> UserIdentity {
+        let proven: UserProof.Proven
+        do throws(UserToken.Refusal) {
+            proven = try UserProof.token(token, in: project, now: core.clock())
+        } catch {
+            throw Self.refusal("forbidden", error.message)
+        }
+        guard externalID.map({ $0.utf8.elementsEqual(proven.subject.utf8) }) ?? true else {
+            throw Self.refusal("forbidden", "The token is another user's.")
+        }
+        guard proven.subject.unicodeScalars.count <= Limits.identity else {
+            throw Self.refusal("forbidden", "The token names a user of more than \(Limits.identity) characters.")
+        }
+        return UserIdentity(externalID: proven.subject)
     }
 
     private static func refusal(_ code: String, _ message: String) -> HTTPFailure {

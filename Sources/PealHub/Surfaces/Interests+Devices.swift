@@ -161,13 +161,13 @@ extension InterestsSurface {
         answering(respond) { () throws(HTTPFailure) in
             let project = try instance(request)
             let token = try bearer(request)
-            let claims: UserToken
+            let proven: UserProof.Proven
             do throws(UserToken.Refusal) {
-                claims = try UserProof.token(token, in: project, now: core.clock())
+                proven = try UserProof.token(token, in: project, now: core.clock())
             } catch {
                 throw HTTPFailure(status: 401, code: "unauthorized", message: error.message)
             }
-            let user = claims.subject
+            let user = proven.subject
             guard (1...Limits.interest).contains(user.unicodeScalars.count) else {
                 throw JSONBody.invalid("A user id has 1 to \(Limits.interest) characters.")
             }

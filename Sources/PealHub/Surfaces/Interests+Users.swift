@@ -1,6 +1,6 @@
 import PealModel
 
-/// Deleting a user, and what devices report.
+/// Deleting a user.
 extension InterestsSurface {
     var userRoutes: [HTTPRoute] {
         ["/customer_api", "/user_api"].map { api in

@@ -16,7 +16,7 @@ struct InterestsSurface: Sendable {
             HTTPRoute(.post, base, bodyLimit: Self.interestsBody) { publish($0, $1, to: .interests) },
             HTTPRoute(.post, base + "/interests", bodyLimit: Self.interestsBody) { publish($0, $1, to: .interests) },
             HTTPRoute(.post, base + "/users", bodyLimit: Self.usersBody) { publish($0, $1, to: .users) },
-        ] + deviceRoutes + userRoutes
+        ] + deviceRoutes + userRoutes + reportRoutes
     }
 
     private enum Target: String {
@@ -41,7 +41,7 @@ struct InterestsSurface: Sendable {
     func instance(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
         let instance = request.parameter("instance").lowercased()
         // The table also knows API keys, which name no instance.
-        guard let project = core.projects.find(instance), project.instance.lowercased() == instance else {
+        guard let project = core.project(instance), project.instance.utf8.elementsEqual(instance.utf8) else {
             throw HTTPFailure(status: 404, code: "not_found", message: "There is no instance of this id.")
         }
         return project
@@ -50,9 +50,7 @@ struct InterestsSurface: Sendable {
     /// The instance, for who has its secret.
     func authorize(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
         let project = try instance(request)
-        guard ConstantTime.areEqual(try bearer(request), project.secret) else {
-            throw Self.unauthorized
-        }
+        guard project.hasSecret(try bearer(request), at: core.clock()) else { throw Self.unauthorized }
         return project
     }
 

@@ -90,6 +90,15 @@ struct JSONBody {
         return flag
     }
 
+    /// A whole number within a range; nil where there is none.
+    func int(_ key: String, _ range: ClosedRange<Int64>) throws(HTTPFailure) -> Int64? {
+        guard let value = value(key) else { return nil }
+        guard let number = value.intValue, range.contains(number) else {
+            throw Self.invalid("'\(key)' must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+
     /// The bytes of an object that is kept as it is, at most so many; nil where there is none.
     func raw(_ key: String, _ most: Int) throws(HTTPFailure) -> [UInt8]? {
         guard let value = value(key) else { return nil }

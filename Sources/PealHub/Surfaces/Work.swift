@@ -12,6 +12,8 @@ struct Work: Sendable {
     var publishes = 0
     /// Inboxes that are no more: their sessions end with 4201.
     var ended: [InboxKey] = []
+    /// Projects as they are now: sessions that they do not admit any more end with 4201.
+    var projects: [Project] = []
 }
 
 /// A request that may come again: the caller's `Idempotency-Key`, as wide as whoever asks.
@@ -39,10 +41,11 @@ struct RepeatKey: Sendable {
     }
 
     /// The uid of the act that the request is: the same each time it comes, also after the answer has been forgotten.
-    var uid: UInt64 { Self.uid(Array(name.utf8)) }
+    var uid: UInt64 { Self.uid(of: [name]) }
 
-    private static func uid(_ bytes: [UInt8]) -> UInt64 {
-        max(1, hash([bytes]).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    /// The uid of an act that some texts name.
+    static func uid(of texts: [String]) -> UInt64 {
+        max(1, hash(texts.map { Array($0.utf8) }).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     /// Each part with its length, so that no two lists of parts look alike.
@@ -71,6 +74,15 @@ extension HubCore {
         _ project: Project, as surface: HTTPSurface, key: RepeatKey?, weight: Int = 1, _ respond: HTTPResponder,
         _ work: @escaping @Sendable (any HubStore, Milliseconds) throws(HubStoreError) -> Work
     ) {
+        perform(in: project.key, as: surface, key: key, weight: weight, respond, work)
+    }
+
+    /// As ``perform(_:as:key:weight:_:_:)``, in the name of a project or, where it is nil, of the operator.
+    func perform(
+        in project: ProjectKey?, as surface: HTTPSurface, key: RepeatKey?, weight: Int = 1, _ respond: HTTPResponder,
+        _ work: @escaping @Sendable (any HubStore, Milliseconds) throws(HubStoreError) -> Work
+    ) {
+        let project = project ?? ProjectKey(row: 0)
         let now = clock()
         let hub = hub
         committer.submit(
@@ -83,7 +95,7 @@ extension HubCore {
                 if let key, done.response.status < 500 {
                     try store.remember(
                         key.name, digest: key.digest, status: done.response.status, body: done.response.body,
-                        in: project.key, now: now)
+                        in: project, now: now)
                 }
                 return Committed(value: done, appended: done.appended)
             },
@@ -92,6 +104,7 @@ extension HubCore {
                 case .success(let done):
                     metrics.publishes.add(done.publishes)
                     if done.isWide { hub.assumeIsolated { $0.fanOut() } }
+                    if !done.projects.isEmpty { hub.assumeIsolated { $0.changed(done.projects) } }
                     if !done.ended.isEmpty { hub.assumeIsolated { $0.revoke(done.ended) } }
                     respond.send(done.response)
                 case .failure(let error): respond.send(surface.response(to: failure(error)))
@@ -120,9 +133,9 @@ extension HubCore {
 
     /// What is answered to a request that came before; nil for a new one.
     private static func known(
-        _ key: RepeatKey, _ project: Project, _ surface: HTTPSurface, _ now: Milliseconds, _ store: any HubStore
+        _ key: RepeatKey, _ project: ProjectKey, _ surface: HTTPSurface, _ now: Milliseconds, _ store: any HubStore
     ) throws(HubStoreError) -> Work? {
-        switch try store.replay(key.name, digest: key.digest, in: project.key, now: now) {
+        switch try store.replay(key.name, digest: key.digest, in: project, now: now) {
         case .new: return nil
         case .answered(let status, let body):
             return Work(response: body.isEmpty ? .empty(status) : .json(status, body))

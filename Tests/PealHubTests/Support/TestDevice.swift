@@ -64,6 +64,9 @@ final class TestDevice: WebSocketClientHandler, Sendable {
         precondition(sent, "the socket is open and takes a frame")
     }
 
+    /// Sends a frame, where the socket is open still.
+    func offer(_ frame: UpFrame) { _ = client.withLock { $0?.send(frame.bytes) } }
+
     /// Sends a text as it is.
     func send(_ text: String) { send(Array(text.utf8)) }
 
