@@ -98,7 +98,8 @@ import Testing
         let hub = run.hub
         var hello = hub.hello("mary", hmac: hub.hmac("mary"))
         let welcome = try TestDevice(hub).welcome(hello)
-        run.hidden["device secret"] = try #require(welcome.secret)
+        let issued: String = try #require(welcome.secret)
+        run.hidden["device secret"] = issued
         for proof in [
             Proof(hmac: run.hidden["wrong hmac"]), Proof(token: run.hidden["wrong token"]),
             Proof(hmac: hub.hmac("mary"), secret: run.hidden["wrong secret"]),
