@@ -112,7 +112,7 @@ let package = Package(
             name: "FaultsTests", dependencies: ["Faults", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "PealModel", "PealSQLite", "PealWebSocket", "peal-load"],
+            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "PealModel", "PealSQLite", "peal-load"],
             swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
         .testTarget(

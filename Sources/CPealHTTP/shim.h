@@ -22,6 +22,7 @@ struct peal_http_options {
     void *(*target)(void *context, const char *target, struct MHD_Connection *connection);
     MHD_AccessHandlerCallback access;
     MHD_RequestCompletedCallback completed;
+    MHD_NotifyConnectionCallback connection;
 };
 
 /* The library would decode "%2F" in place before anyone sees it: leave the text as it came. */
@@ -47,6 +48,7 @@ static inline struct MHD_Daemon *peal_http_start(const struct peal_http_options 
     PEAL_HTTP_ITEM(MHD_OPTION_URI_LOG_CALLBACK, o->target, o->context);
     PEAL_HTTP_ITEM(MHD_OPTION_UNESCAPE_CALLBACK, &peal_http_unescape_nothing, NULL);
     PEAL_HTTP_ITEM(MHD_OPTION_NOTIFY_COMPLETED, o->completed, o->context);
+    PEAL_HTTP_ITEM(MHD_OPTION_NOTIFY_CONNECTION, o->connection, o->context);
     PEAL_HTTP_ITEM(MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL);
     unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     if (o->listening == -2) flags |= MHD_USE_NO_LISTEN_SOCKET;
@@ -79,6 +81,12 @@ static inline int peal_http_listening(struct MHD_Daemon *daemon) {
 static inline unsigned int peal_http_connections(struct MHD_Daemon *daemon) {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
     return info == NULL ? 0 : info->num_connections;
+}
+
+/* The connection's socket, -1 when unknown; it is the library's. */
+static inline int peal_http_socket(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info == NULL ? -1 : info->connect_fd;
 }
 
 /* The peer's numeric address into text (INET6_ADDRSTRLEN bytes), its port as the result; text is empty when unknown.

@@ -38,6 +38,8 @@ public struct HubConfiguration: Sendable {
     /// Hosts that webhooks may call, as `hooks.example.org`, with a port or without; none by default. An address that is not public is only called where
     /// that very address is listed.
     public var webhookHosts: [String] = []
+    /// What clients may use up.
+    public var limits = HubLimits()
     /// Takes a line for the operator; called on any thread. Never holds a secret or a body.
     public var log: @Sendable (HubLogRecord) -> Void = { _ in }
     /// What is less important than this is not made.
@@ -107,7 +109,8 @@ public final class HubServer: Sendable {
         project = opened.project
         let service = try Self.guarded("the device side") { try WebSocketService(name: "peal-hub") }
         let hub = Hub(
-            service: service, reoffersLostActs: configuration.reoffersLostActs, clock: clock, log: configuration.warn)
+            service: service, reoffersLostActs: configuration.reoffersLostActs, limits: configuration.limits,
+            clock: clock, log: configuration.warn)
         nonisolated(unsafe) let store = opened.store
         let writer = ConnectionExecutor(name: "peal-commit")
         let committer = Committer(store: store, executor: writer, metrics: hub.metrics) { completions, appended in
@@ -141,6 +144,7 @@ public final class HubServer: Sendable {
         }
         httpPort = http.boundPort
         tls = configuration.tls
+        Self.watch(http, service)
         self.service = service
         self.core = core
         writerThread = writer
@@ -174,7 +178,8 @@ public final class HubServer: Sendable {
         sockets.port = configuration.webSocketPort
         sockets.maximumMessageBytes = Limits.frameUp
         sockets.pingSeconds = Int(Limits.heartbeatSeconds)
-        sockets.hangupSeconds = Int(Limits.heartbeatSeconds) * 3 / 2
+        sockets.hangupSeconds = HubLimits.silenceSeconds
+        sockets.maximumConnections = configuration.limits.sockets
         sockets.certificatePath = configuration.certificatePath
         sockets.keyPath = configuration.keyPath
         return try guarded("the device side") {
@@ -189,13 +194,28 @@ public final class HubServer: Sendable {
         http.host = configuration.host
         http.port = configuration.httpPort
         http.log = configuration.warn
+        let limits = configuration.limits
+        http.maximumConnections = limits.connections
+        http.maximumConnectionsPerAddress = limits.connectionsPerAddress
+        http.headSeconds = limits.headSeconds
+        http.idleSeconds = limits.idleSeconds
+        http.bodySeconds = limits.bodySeconds
+        http.answerSeconds = limits.answerSeconds
         http.tls = configuration.tls
         let operations = OperationsSurface(
             core: core, webSocketPort: webSocketPort, publicWebSocketURL: configuration.publicWebSocketURL,
             usesTLS: configuration.certificatePath != nil, databasePath: configuration.databasePath)
         let router = HTTPRouter(routes(core, operations))
         http.answered = answered(core.metrics, configuration, router)
-        return try HTTPServer(configuration: http, handler: router)
+        return try HTTPServer(configuration: http, handler: RateLimit(limits, router: router, core: core))
+    }
+
+    /// Looks each second for connections that take too long, until the service is stopped.
+    private static func watch(_ http: HTTPServer, _ service: WebSocketService) {
+        service.post(afterMilliseconds: 1_000) {
+            http.cutOverdue()
+            watch(http, service)
+        }
     }
 
     /// Counts each answer, and logs it where that is wanted.

@@ -146,7 +146,7 @@ import Testing
 
     @Test func `an end that does not answer holds up no stop, and is called again`() throws {
         let hook = try Hook()
-        let hub = try TestHub(webhookHosts: ["127.0.0.1"])
+        let hub = try TestHub(adjust: { $0.webhookHosts = ["127.0.0.1"] })
         _ = try publish(hub, hook.url("/silent"))
         _ = try hook.calls.next()
         let started = ContinuousClock.now

@@ -26,8 +26,8 @@ import Testing
 
     /// Each route of openapi.yaml, with a body that it would take; `{…}` stands for an id of the victim's.
     static let routes: [String: (Caller, String)] = [
-        "GET /healthz": (.anybody, ""), "GET /readyz": (.anybody, ""), "GET /metrics": (.anybody, ""),
-        "GET /config": (.anybody, ""),
+        "GET /healthz": (.anybody, ""), "GET /config": (.anybody, ""), "GET /readyz": (.anybody, ""),
+        "GET /metrics": (.anybody, ""),
         "POST /notifications": (
             .admin, #"{"notification":{"title":"x","recipients":[{"external_id":"{external}"}]}}"#
         ),

@@ -5,9 +5,30 @@ struct Arguments: Sendable {
     /// What stands after the options.
     let operands: [String]
     private var values: [String: [String]] = [:]
+    /// Switches that the environment turned off.
+    private var off: Set<String> = []
 
     /// Whether a switch was given.
     func has(_ name: String) -> Bool { values[name] != nil }
+
+    /// Whether a switch was turned off, which no file turns on again.
+    func isOff(_ name: String) -> Bool { off.contains(name) }
+
+    /// Takes a value that the environment or a file has.
+    ///
+    /// - Parameter source: names the place, for whoever wrote it.
+    /// - Throws: ``CommandError`` for a switch whose value is neither on nor off.
+    mutating func set(_ option: Option, _ value: String, from source: String) throws(CommandError) {
+        guard option.value == nil else {
+            values[option.name, default: []].append(value)
+            return
+        }
+        switch value.lowercased() {
+        case let word where ConfigurationFile.switchedOn.contains(word): values[option.name] = [""]
+        case let word where ConfigurationFile.switchedOff.contains(word): off.insert(option.name)
+        default: throw .usage("\(source) is a switch: 'true' or 'false'.")
+        }
+    }
 
     /// The last value of an option.
     func value(_ name: String) -> String? { values[name]?.last }
@@ -55,12 +76,16 @@ extension Arguments {
         var path = [root.name]
         var rest = words[...]
         while !command.subcommands.isEmpty {
-            guard let word = rest.first, word != "--help", word != "-h" else { return .help(command, path: path) }
+            guard let word = rest.first, word != "--help", word != "-h" else {
+                if command.run != nil, rest.isEmpty { break }
+                return .help(command, path: path)
+            }
             if word == "help" {
                 rest = rest.dropFirst() + ["--help"]
                 continue
             }
             guard let next = command.subcommands.first(where: { $0.name == word }) else {
+                if command.run != nil { break }
                 let known = command.subcommands.map(\.name).joined(separator: ", ")
                 throw .usage("'\(word)' is no command of '\(path.joined(separator: " "))'. There are: \(known).")
             }
@@ -90,13 +115,14 @@ extension Arguments {
                 try parseOption(word, words, &index, of: command, into: &values)
             }
         }
+        try check(operands, of: command, path: path)
+        var arguments = Arguments(path: path, operands: operands, values: values)
         for option in command.options where values[option.name] == nil {
             if let name = option.environment, let value = environment[name], !value.isEmpty {
-                values[option.name] = [value]
+                try arguments.set(option, value, from: "$\(name)")
             }
         }
-        try check(operands, of: command, path: path)
-        return Arguments(path: path, operands: operands, values: values)
+        return arguments
     }
 
     private static func parseOption(

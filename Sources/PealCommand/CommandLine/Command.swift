@@ -12,7 +12,7 @@ struct Command: Sendable {
     var options: [Option] = []
     /// Lines of an example section, without `$`.
     var examples: [String] = []
-    /// Commands below this one; a command has either these or `run`.
+    /// Commands below this one; one of them, or `run`, does something.
     var subcommands: [Command] = []
     /// What it does; the result is the exit code.
     var run: (@Sendable (Arguments) async throws -> ExitCode)?

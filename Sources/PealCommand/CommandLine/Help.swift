@@ -4,7 +4,7 @@ enum Help {
     static func text(_ command: Command, path: [String]) -> String {
         var lines = ["\(path.joined(separator: " ")) – \(command.summary)", ""]
         var usage = "usage: " + path.joined(separator: " ")
-        if !command.subcommands.isEmpty { usage += " COMMAND" }
+        if !command.subcommands.isEmpty { usage += command.run == nil ? " COMMAND" : " [COMMAND]" }
         if !command.options.isEmpty { usage += " [OPTIONS]" }
         for operand in command.operands {
             let word = operand.name + (operand.repeats ? "…" : "")

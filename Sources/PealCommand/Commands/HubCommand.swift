@@ -11,66 +11,21 @@ enum HubCommand {
             project and prints its instance id, API key and secret once; the file hub.sqlite in the directory keeps them. Stop it
             with Ctrl-C or SIGTERM: devices are told to come back later, and what was accepted is durable.
             """,
-        options: [
-            Option(
-                name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)",
-                environment: "PEAL_HUB_DIRECTORY"),
-            Option(name: "host", value: "ADDRESS", help: "the address of both listeners (127.0.0.1)"),
-            Option(name: "http-port", value: "PORT", help: "the publishing side; 0 for any (8080)"),
-            Option(name: "websocket-port", value: "PORT", help: "the device side; 0 for any (8081)"),
-            Option(name: "websocket-url", value: "URL", help: "the device side as devices see it, behind a proxy"),
-            Option(name: "tls-cert", value: "FILE", help: "certificate chain (PEM) for both listeners"),
-            Option(name: "tls-key", value: "FILE", help: "private key (PEM)"),
-            Option(
-                name: "require-hmac", value: nil,
-                help: "the project that the first start makes wants users to prove themselves"),
-            Option(
-                name: "catalogue", value: "FILE",
-                help: "categories and channels of the project (JSON), taken where they differ from what it has"),
-            Option(
-                name: "no-reoffer", value: nil,
-                help: "after a restore from a backup: devices drop the settled acts that the hub has lost"),
-            Option(
-                name: "webhook-host", value: "HOST", help: "a host that webhooks may call, with a port or without",
-                repeats: true),
-            Option(
-                name: "log-level", value: "LEVEL", help: "error, warning, notice, info (each request), debug (notice)"),
-            Option(
-                name: "log-format", value: "FORMAT",
-                help: "text, json or journald (journald where the journal takes standard error, else text)"),
-            Option(name: "insecure", value: nil, help: "listen without TLS on an address that others can reach"),
-            Option(name: "json", value: nil, help: "JSON, one object a line"),
+        options: options,
+        examples: [
+            "peal hub --directory ./hub", "peal hub --config /etc/peal/hub.conf", "peal hub backup hub-copy.sqlite",
         ],
-        examples: ["peal hub --directory ./hub", "peal hub --catalogue catalogue.json"], run: run)
+        subcommands: [HubBackupCommand.backup, HubBackupCommand.restore], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        var arguments = arguments
+        if let path = arguments.value("config") {
+            arguments = try ConfigurationFile.apply(path, to: arguments, options: options)
+        }
         let log = try HubLogOutput(arguments)
-        let directory = arguments.value("directory") ?? "hub"
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw CommandError(code: .badFile, message: "The directory \(directory) cannot be made.")
-        }
-        var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
-        configuration.host = arguments.value("host") ?? "127.0.0.1"
-        configuration.httpPort = UInt16(try arguments.int("http-port", in: 0...65_535, default: 8_080))
-        configuration.webSocketPort = try arguments.int("websocket-port", in: 0...65_535, default: 8_081)
-        configuration.publicWebSocketURL = arguments.value("websocket-url")
-        configuration.certificatePath = arguments.value("tls-cert")
-        configuration.keyPath = arguments.value("tls-key")
-        configuration.requiresHMAC = arguments.has("require-hmac")
-        configuration.webhookHosts = arguments.list("webhook-host")
-        configuration.reoffersLostActs = !arguments.has("no-reoffer")
-        if let path = arguments.value("catalogue") {
-            guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw CommandError(code: .badFile, message: "The catalogue \(path) cannot be read.")
-            }
-            configuration.catalogue = Array(bytes)
-        }
+        var configuration = try configuration(arguments)
         configuration.logLevel = log.level
         configuration.log = { log.write($0) }
-        try check(configuration, arguments)
         // Before anybody is told that the hub is there, so that a stop that follows at once is a clean one.
         let interruption = await Signals.interruption()
         let hangups = await Signals.interruption([SIGHUP])
@@ -119,10 +74,6 @@ enum HubCommand {
         log.write(HubLogRecord(.notice, "stopped", ["ms": "\(begin.duration(to: .now) / .milliseconds(1))"]))
     }
 
-    private static func isLoopback(_ host: String) -> Bool {
-        host.hasPrefix("127.") || ["localhost", "::1"].contains(host)
-    }
-
     /// Takes the certificate anew at each SIGHUP.
     private static func renew(_ hub: HubServer, at hangups: AsyncStream<Void>, _ log: HubLogOutput) async {
         for await _ in hangups {
@@ -140,18 +91,6 @@ enum HubCommand {
                         "SIGHUP: \(error.message). The old certificate stays in use; mend the files and send SIGHUP again"
                     ))
             }
-        }
-    }
-
-    private static func check(_ configuration: HubConfiguration, _ arguments: Arguments) throws(CommandError) {
-        guard (configuration.certificatePath == nil) == (configuration.keyPath == nil) else {
-            throw .usage("--tls-cert and --tls-key go together.")
-        }
-        guard isLoopback(configuration.host) || configuration.certificatePath != nil || arguments.has("insecure") else {
-            throw CommandError(
-                code: .usage,
-                message: "Without TLS a hub listens on loopback only: secrets would cross the network in clear.",
-                hint: "Give --tls-cert and --tls-key, or --insecure where a proxy in front does TLS.")
         }
     }
 

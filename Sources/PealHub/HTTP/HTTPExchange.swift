@@ -83,11 +83,13 @@ final class HTTPExchange: @unchecked Sendable {
     func over() {
         reply.withLock { $0 = .over }
         stream?.close()
+        core.connections.wait(connection, seconds: core.configuration.idleSeconds)
         core.inFlight.leave(self)
     }
 
     private func begin(method: String, version: UnsafePointer<CChar>?) -> MHD_Result {
         deadline = .now + .seconds(core.configuration.bodySeconds)
+        core.connections.wait(connection, seconds: core.configuration.bodySeconds)
         let fields = HTTPFieldReader.read(connection)
         requestID = HTTPRequestID.of(fields.headers)
         guard target.count + fields.bytes <= core.configuration.maximumHeaderBytes else {
@@ -164,6 +166,7 @@ final class HTTPExchange: @unchecked Sendable {
             return queue(rendered(failure))
         case .reading(let head, _):
             phase = .handed
+            core.connections.wait(connection, seconds: nil)
             guard core.inFlight.enter(self) else { return queue(rendered(.stopping), closing: true) }
             let request = HTTPRequest(head: head, body: body)
             body = []
@@ -210,6 +213,7 @@ final class HTTPExchange: @unchecked Sendable {
         for field in response.headers.fields { add(field.name, field.value, to: raw) }
         if closing { add("Connection", "close", to: raw) }
         add("X-Request-Id", requestID, to: raw)
+        core.connections.wait(connection, seconds: core.configuration.answerSeconds)
         let result = MHD_queue_response(connection, UInt32(response.status), raw)
         core.configuration.answered(
             HTTPAnswered(

@@ -44,6 +44,13 @@ package struct HTTPFailure: Error, Sendable, Equatable, CustomStringConvertible 
         HTTPFailure(
             status: 413, code: "body_too_large", message: "The request body is larger than \(limit) bytes.")
     }
+    /// 429, with the seconds after which the next one is let through.
+    package static func tooManyRequests(seconds: Int) -> HTTPFailure {
+        HTTPFailure(
+            status: 429, code: "too_many_requests",
+            message: "These are too many requests; try again after \(seconds) s.",
+            headers: ["Retry-After": "\(seconds)"])
+    }
     /// 431.
     package static let headersTooLarge = HTTPFailure(
         status: 431, code: "headers_too_large", message: "The request headers are too large.")

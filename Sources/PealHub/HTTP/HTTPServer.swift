@@ -51,6 +51,10 @@ package final class HTTPServer: Sendable {
         }
     }
 
+    /// Closes the connections that take too long for what they do: sending a head or a body, or reading an answer. To be called now
+    /// and then; any thread.
+    package func cutOverdue() { core.connections.cutOverdue() }
+
     /// Whether a certificate and its key can be used, without a change. Blocks for some milliseconds.
     /// Throws `cannotListen`.
     package static func check(certificate: [UInt8], key: [UInt8]) throws(HTTPServerError) {
@@ -168,6 +172,7 @@ final class HTTPServerCore: Sendable {
     let configuration: HTTPServerConfiguration
     let handler: any HTTPHandler
     let inFlight = HTTPInFlight()
+    let connections = HTTPConnections()
 
     init(configuration: HTTPServerConfiguration, handler: any HTTPHandler) {
         self.configuration = configuration
@@ -214,6 +219,7 @@ final class HTTPServerCore: Sendable {
         options.target = targetRead
         options.access = accessed
         options.completed = completed
+        options.connection = connectionChanged
         return peal_http_start(&options).map { HTTPDaemon($0, pair) }
     }
 }
@@ -286,6 +292,20 @@ private func accessed(
     let result = exchange.step(method: String(cString: method), version: version, piece: bytes)
     pieceSize.pointee = 0
     return result
+}
+
+private func connectionChanged(
+    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+    _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
+) {
+    guard let context, let connection else { return }
+    let core = Unmanaged<HTTPServerCore>.fromOpaque(context).takeUnretainedValue()
+    if change.rawValue == 0 {  // MHD_CONNECTION_NOTIFY_STARTED
+        core.connections.opened(
+            connection, socket: peal_http_socket(connection), seconds: core.configuration.headSeconds)
+    } else {
+        core.connections.closed(connection)
+    }
 }
 
 private func completed(

@@ -24,19 +24,23 @@ package struct HTTPServerConfiguration: Sendable {
     /// The port; 0 lets the system choose (`HTTPServer.boundPort`).
     package var port: UInt16 = 0
     /// Open connections at a time; more wait in the system's queue.
-    package var maximumConnections = 1024
+    package var maximumConnections = HubLimits().connections
     /// Open connections of one address; 0 for no limit. More are closed at once. Behind a proxy all share one address.
     package var maximumConnectionsPerAddress = 0
     /// Seconds without a byte after which a connection is closed; not counted while a handler works.
-    package var idleSeconds = 60
+    package var idleSeconds = HubLimits().idleSeconds
+    /// Seconds that a new connection may take until the head of its first request is there; ``HTTPServer/cutOverdue()`` looks.
+    package var headSeconds = HubLimits().headSeconds
+    /// Seconds that a client may take to read an answer; ``HTTPServer/cutOverdue()`` looks.
+    package var answerSeconds = HubLimits().answerSeconds
     /// Seconds that a body may take from the end of the headers to its last byte, however steadily it trickles.
-    package var bodySeconds = 60
+    package var bodySeconds = HubLimits().bodySeconds
     /// Bytes of the request line and the header fields together; beyond, 431 and the connection is closed.
-    package var maximumHeaderBytes = 16 * 1024
+    package var maximumHeaderBytes = HubLimits.headers
     /// Bytes of a body, whatever the handler allows; beyond, 413.
-    package var maximumBodyBytes = 256 * 1024
+    package var maximumBodyBytes = HubLimits.body
     /// Bytes of a refused body that are read and dropped so that the connection stays usable; beyond, it is closed.
-    package var maximumDrainedBytes = 4 * 1024 * 1024
+    package var maximumDrainedBytes = HubLimits.drainedBody
     /// TLS, or nil for plain HTTP.
     package var tls: TLS?
     /// Told of each answer, on the server's thread; must not block.

@@ -17,9 +17,9 @@ final class Committer: @unchecked Sendable {
     typealias Deliver = @Sendable (_ completions: [@Sendable () -> Void], _ appended: [Appended]) -> Void
 
     /// Weight that one transaction takes at most: mutations, or inboxes of a publish.
-    static let maximumWeight = 500
+    static let maximumWeight = HubLimits.transaction
     /// Requests that may wait; more are refused with ``HubStoreError/Code/busy``.
-    static let maximumWaiting = 10_000
+    static let maximumWaiting = HubLimits.waiting
 
     private struct Job {
         var weight: Int

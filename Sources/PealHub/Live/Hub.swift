@@ -7,8 +7,6 @@ import PealWebSocket
 /// It is entered from the socket layer's callbacks and from the committer, never blocks, and holds no queue of entries: a
 /// session is a place in the log.
 actor Hub {
-    /// Milliseconds in which a socket must say hello.
-    static let helloPatience: Milliseconds = 10_000
     /// Milliseconds between looks at the clock.
     static let tick: Milliseconds = 5_000
     /// Milliseconds in which a hub that drains is not expected back.
@@ -23,6 +21,9 @@ actor Hub {
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
 
     private let reoffersLostActs: Bool
+    private let limits: HubLimits
+    /// Sockets of each address.
+    private var addresses: [String: Int] = [:]
     let clock: @Sendable () -> Milliseconds
     let log: @Sendable (String) -> Void
     nonisolated let metrics = Metrics()
@@ -77,9 +78,10 @@ actor Hub {
 
     /// A hub that is not connected to anything yet; ``attach(committer:logReader:projects:sender:)`` and ``start(_:)`` follow.
     init(
-        service: WebSocketService, reoffersLostActs: Bool, clock: @escaping @Sendable () -> Milliseconds,
-        log: @escaping @Sendable (String) -> Void
+        service: WebSocketService, reoffersLostActs: Bool, limits: HubLimits = HubLimits(),
+        clock: @escaping @Sendable () -> Milliseconds, log: @escaping @Sendable (String) -> Void
     ) {
+        self.limits = limits
         self.service = service
         self.reoffersLostActs = reoffersLostActs
         self.clock = clock
@@ -116,26 +118,24 @@ actor Hub {
     /// Sessions that are open.
     var sessionCount: Int { sessions.count }
 
-    /// What the live side adds to the gauges.
-    func gauges() -> Gauges {
-        var gauges = Gauges(sockets: connections.count, sessions: sessions.count)
-        for connection in connections.values {
-            let lag = connection.session.lag
-            gauges.lag += lag
-            gauges.greatestLag = max(gauges.greatestLag, lag)
-        }
-        return gauges
-    }
-
     // MARK: Socket events
 
-    func opened(_ id: ConnectionID) {
-        connections[id] = HubConnection(id: id, opened: clock())
+    func opened(_ id: ConnectionID, peer: String) {
+        connections[id] = HubConnection(id: id, peer: peer, frames: limits.framesPerSecond, opened: clock())
+        addresses[peer, default: 0] += 1
+        if limits.socketsPerAddress > 0, addresses[peer, default: 0] > limits.socketsPerAddress {
+            metrics.limited.add()
+            server?.close(id, code: CloseCode.rate.rawValue, reason: "too many sockets of this address")
+        }
         if isDraining { server?.close(id, code: CloseCode.draining.rawValue, reason: "this hub is stopping") }
     }
 
     func received(_ id: ConnectionID, _ message: [UInt8]) {
         guard let connection = connections[id] else { return }
+        guard connection.frames.take(now: .now) == nil else {
+            metrics.limited.add()
+            return perform(connection.session.denied(.rate, "too many frames a second"), connection)
+        }
         let actions: [HubSession.Action]
         do throws(FrameError) {
             actions = connection.session.received(try UpFrame(message[...]), now: clock())
@@ -148,6 +148,8 @@ actor Hub {
     func closed(_ id: ConnectionID) {
         guard let connection = connections.removeValue(forKey: id) else { return }
         leave(connection)
+        let left = addresses[connection.peer, default: 1] - 1
+        addresses[connection.peer] = left > 0 ? left : nil
         if isDraining, connections.isEmpty { tellDrained() }
     }
 
@@ -364,7 +366,7 @@ actor Hub {
         tickWebhooks(now: now)
         for line in restores.tick(now: now) { log(line) }
         for connection in connections.values {
-            if connection.session.session == nil, now - connection.opened > Self.helloPatience {
+            if connection.session.session == nil, now - connection.opened > HubLimits.hello {
                 perform(connection.session.denied(.protocolError, "no hello came"), connection)
             } else {
                 perform(connection.session.tick(now: now), connection)

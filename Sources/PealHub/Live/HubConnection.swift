@@ -25,9 +25,15 @@ final class HubConnection {
     var resumes = false
     /// When the socket was opened; one that says no hello is closed.
     let opened: Milliseconds
+    /// The other end's address.
+    let peer: String
+    /// How many frames it may send.
+    var frames: TokenBucket
 
-    init(id: ConnectionID, opened: Milliseconds) {
+    init(id: ConnectionID, peer: String, frames: Int, opened: Milliseconds) {
         self.id = id
+        self.peer = peer
+        self.frames = TokenBucket(rate: frames, burst: HubLimits.frameBurst, now: .now)
         self.opened = opened
     }
 }

@@ -7,7 +7,7 @@ final class HubListener: WebSocketServerHandler {
     init(_ hub: Hub) { self.hub = hub }
 
     func opened(_ id: ConnectionID, peer: String) {
-        hub.assumeIsolated { $0.opened(id) }
+        hub.assumeIsolated { $0.opened(id, peer: peer) }
     }
 
     func received(_ id: ConnectionID, _ message: UnsafeRawBufferPointer) {

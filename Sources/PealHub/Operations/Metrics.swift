@@ -50,6 +50,8 @@ final class Metrics: Sendable {
     /// Group commits that became durable, and those that were lost.
     let commits = Counter()
     let lostCommits = Counter()
+    /// Requests and sockets that were turned away because there were too many.
+    let limited = Counter()
     /// Sessions that were let in.
     let sessions = Counter()
     /// Snapshots that a replica asked for because it differs from the log (docs/sync.md section 8).
@@ -121,6 +123,7 @@ extension Metrics {
         page.counter("peal_entries_appended_total", "Entries that were appended to logs.", entries)
         page.counter("peal_commits_total", "Group commits that became durable.", commits)
         page.counter("peal_commits_lost_total", "Group commits that failed as a whole.", lostCommits)
+        page.counter("peal_limited_total", "Requests and sockets over a rate or a number.", limited)
         page.counter("peal_sessions_total", "Sessions that were let in.", sessions)
         page.counter("peal_repairs_total", "Snapshots for replicas that differed from the log.", repairs)
         page.counter("peal_ahead_total", "Hellos that had seen more than this hub holds.", ahead)

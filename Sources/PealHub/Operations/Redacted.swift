@@ -6,6 +6,11 @@ extension HubProject: CustomReflectable {
     }
 }
 
+extension ProjectFile.Tenant: CustomReflectable {
+    /// What is public of it.
+    public var customMirror: Mirror { Mirror(self, children: ["instance": instance], displayStyle: .struct) }
+}
+
 extension Project: CustomReflectable {
     /// What is public of it, without the key, which names it to devices.
     package var customMirror: Mirror {

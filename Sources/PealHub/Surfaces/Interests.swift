@@ -4,9 +4,9 @@ import PealModel
 /// 200; errors are `{"error", "description"}`.
 struct InterestsSurface: Sendable {
     /// Bytes of a publish to interests.
-    static let interestsBody = 10 * 1024
+    static let interestsBody = HubLimits.interestsBody
     /// Bytes of a publish to users.
-    static let usersBody = 200 * 1024
+    static let usersBody = HubLimits.usersBody
 
     let core: HubCore
 

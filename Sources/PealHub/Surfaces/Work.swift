@@ -23,7 +23,7 @@ struct Work: Sendable {
 /// A request that may come again: the caller's `Idempotency-Key`, as wide as whoever asks.
 struct RepeatKey: Sendable {
     /// Characters of a key at most.
-    static let limit = 255
+    static let limit = HubLimits.idempotencyKey
 
     /// The key in the store: of a project, of a caller, as a digest.
     let name: String

@@ -1,7 +1,7 @@
 /// The hub's end of a session (docs/sync.md section 6): a value. It holds a place in the log, never a queue of entries.
 public struct HubSession: Equatable, Sendable {
     /// Milliseconds without credit that end a session.
-    static let creditPatience: Milliseconds = 60_000
+    package static let creditPatience: Milliseconds = 60_000
     /// Milliseconds without credit and without a word after which the replica is probed.
     static let probeAfter: Milliseconds = 15_000
     /// Milliseconds that a probe's answer may take.
@@ -11,7 +11,7 @@ public struct HubSession: Equatable, Sendable {
     /// Milliseconds after which a push that came while one was in flight may come again.
     static let pushPatience: Milliseconds = 100
     /// Frames that are ready and not written; a replica that makes more without reading is cut.
-    static let readyLimit = 16
+    package static let readyLimit = 16
 
     private enum State: Hashable, Sendable {
         case fresh

@@ -1,0 +1,120 @@
+import Foundation
+import PealHub
+import PealModel
+import Synchronization
+
+/// `peal hub backup` and `peal hub restore`.
+enum HubBackupCommand {
+    static let backup = Command(
+        name: "backup", summary: "copy a hub's file, also while the hub runs",
+        discussion: """
+            The copy is of one moment, whole and on the disk when the command ends, and holds the projects' secrets: keep it like the file.
+            Ctrl-C stops it and leaves nothing.
+            """,
+        operands: [Operand(name: "TO", help: "the file to make; it must not be there")],
+        options: [HubCommand.directory, json], examples: ["peal hub backup /backups/hub-$(date +%F).sqlite"],
+        run: { arguments in
+            try await run(arguments, "backup") { (path, other, progress) throws(HubError) in
+                let bytes = try HubBackup.copy(path, to: other, progress: progress)
+                return [("file", .text(other)), ("bytes", .number(bytes))]
+            }
+        })
+
+    static let restore = Command(
+        name: "restore", summary: "put a backup in the place of a hub's file; stop the hub first",
+        discussion: """
+            The backup is looked through for damage first, and the file that was there is kept beside it. Devices notice by themselves that
+            the hub went back, load a snapshot and send again what the backup lacks (docs/operations.md, "Restoring a backup").
+            """,
+        operands: [Operand(name: "FROM", help: "the backup")],
+        options: [HubCommand.directory, json],
+        examples: ["systemctl stop peal-hub && peal hub restore /backups/hub.sqlite && systemctl start peal-hub"],
+        run: { arguments in
+            let directory = arguments.value("directory") ?? "hub"
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            } catch {
+                throw CommandError(code: .badFile, message: "The directory \(directory) cannot be made.")
+            }
+            return try await run(arguments, "restore") { (path, other, progress) throws(HubError) in
+                let kept = try HubBackup.restore(other, to: path, progress: progress)
+                return [("file", .text(path))] + (kept.map { [("kept", .text($0))] } ?? [])
+            }
+        })
+
+    private static let json = Option(name: "json", value: nil, help: "progress and result as JSON, one object a line")
+
+    private enum Value {
+        case text(String)
+        case number(Int64)
+
+        var description: String {
+            switch self {
+            case .text(let text): text
+            case .number(let number): "\(number)"
+            }
+        }
+
+        var json: String {
+            switch self {
+            case .text(let text): String(decoding: JSON.string(text).bytes, as: UTF8.self)
+            case .number(let number): "\(number)"
+            }
+        }
+    }
+
+    private typealias Work =
+        @Sendable (
+            _ path: String, _ other: String, _ progress: (HubBackup.Progress) -> Bool
+        ) throws(HubError) -> [(String, Value)]
+
+    private static func run(_ arguments: Arguments, _ verb: String, _ work: @escaping Work) async throws -> ExitCode {
+        let path = (arguments.value("directory") ?? "hub") + "/hub.sqlite"
+        let other = arguments.operands[0]
+        let asJSON = arguments.has("json")
+        let stopped = Stop()
+        let signals = await Signals.interruption()
+        let watcher = Task.detached { for await _ in signals { stopped.flag.store(true, ordering: .relaxed) } }
+        defer { watcher.cancel() }
+        let result = await Task.detached { () -> Result<[(String, Value)], HubError> in
+            var shown = ContinuousClock.now
+            do throws(HubError) {
+                return .success(
+                    try work(path, other) { progress in
+                        // At most two lines a second, so that neither a terminal nor a log is flooded.
+                        if shown.duration(to: .now) > .milliseconds(500) {
+                            shown = .now
+                            show(progress, asJSON)
+                        }
+                        return !stopped.flag.load(ordering: .relaxed)
+                    })
+            } catch {
+                return .failure(error)
+            }
+        }.value
+        switch result {
+        case .success(let facts):
+            if asJSON {
+                Output.line("{" + facts.map { "\"\($0.0)\":\($0.1.json)" }.joined(separator: ",") + "}")
+            } else {
+                for (name, value) in facts { Output.line("\(Output.fit(name, 6)) \(value.description)") }
+            }
+            return .success
+        case .failure(let error):
+            if stopped.flag.load(ordering: .relaxed) {
+                throw CommandError(code: .interrupted, message: "Stopped; nothing was changed.")
+            }
+            throw CommandError(code: .failure, message: "The \(verb) was not done: \(error.message).")
+        }
+    }
+
+    private static func show(_ progress: HubBackup.Progress, _ asJSON: Bool) {
+        if asJSON { return Output.line(#"{"copied":\#(progress.copied),"total":\#(progress.total)}"#) }
+        Output.note("\(progress.total > 0 ? progress.copied * 100 / progress.total : 0) % of \(progress.total) pages")
+    }
+
+    private final class Stop: Sendable {
+        let flag = Atomic(false)
+    }
+}
