@@ -83,9 +83,7 @@ import Testing
         try client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
         _ = try server.held.next()
         #expect(try client.response().status == 500)
-        #expect(server.log.lines.count == 2)
-        let start = "HTTP: a handler gave no answer (GET, 1 segments, request "
-        #expect(server.log.lines.allSatisfy { $0.hasPrefix(start) })
+        #expect(server.log.lines == Array(repeating: "HTTP: a handler gave no answer (GET, 1 segments)", count: 2))
     }
 
     @Test func `a header that would break the answer is left out and logged`() throws {
