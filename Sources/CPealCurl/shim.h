@@ -1,6 +1,7 @@
 #ifndef CPEALCURL_SHIM_H
 #define CPEALCURL_SHIM_H
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +21,16 @@ struct peal_curl_post {
     int (*stops)(void *context);
     void *context;
 };
+
+/* The bytes of an IPv4 or IPv6 address, and how many they are; 0 for another family. In C, because which Swift module the members of these
+   structures belong to depends on what else is imported. */
+static inline int peal_curl_address(const struct sockaddr *address, unsigned char bytes[16]) {
+    switch (address->sa_family) {
+    case AF_INET: memcpy(bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4); return 4;
+    case AF_INET6: memcpy(bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16); return 16;
+    default: return 0;
+    }
+}
 
 static inline curl_socket_t peal_curl_open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
     const struct peal_curl_post *post = (const struct peal_curl_post *)context;

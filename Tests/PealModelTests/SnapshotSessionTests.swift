@@ -60,3 +60,15 @@ func `nothing of the log goes down before the last page, then all from the first
         hub.received(.snapshot(SnapshotRequest(id: .max, after: 3)), now: 0)
             == [.firstFrame, .close(.protocolError, "'id' is no snapshot")])
 }
+
+@Test func `credit for what was sent before the last page of a snapshot that went on is taken`() {
+    var hub = HubBench.live(at: 6, head: 10)
+    hub.sent(to: 10, bytes: 10, now: 0)
+    _ = hub.received(.snapshot(SnapshotRequest(id: 7, after: 4, at: 7, chain: 1)), now: 0)
+    _ = hub.loaded(HubBench.page(7, at: 10, last: true))
+    _ = hub.nextOutput()
+    #expect(hub.hasOutput, "the log goes on from the first page")
+    #expect(hub.received(.got(to: 10), now: 0) == [.acknowledge(10)])
+    #expect(!hub.hasOutput, "the replica has it")
+    #expect(hub.received(.got(to: 11), now: 0) == [.close(.protocolError, "'to' is above what was sent")])
+}

@@ -63,12 +63,12 @@ actor Hub {
     /// The start of the frame that is being written; reused.
     private var head: [UInt8] = []
     private static let comma: [UInt8] = Array(",".utf8)
-    private(set) var isDraining = false
+    var isDraining = false
     /// Who looks on at logs.
     var feeds: [ObjectIdentifier: LogFeed] = [:]
     var feedsByInbox: [InboxKey: [LogFeed]] = [:]
     /// Told once the last socket is closed.
-    private var drained: (@Sendable () -> Void)?
+    var drained: (@Sendable () -> Void)?
     private var restores = RestoreNotices()
     var projects: Projects?
     /// How often projects were changed here: a look that began before such a change knows nothing of it.
@@ -151,11 +151,6 @@ actor Hub {
         let left = addresses[connection.peer, default: 1] - 1
         addresses[connection.peer] = left > 0 ? left : nil
         if isDraining, connections.isEmpty { tellDrained() }
-    }
-
-    private func tellDrained() {
-        drained?()
-        drained = nil
     }
 
     private func leave(_ connection: HubConnection) {
@@ -374,7 +369,7 @@ actor Hub {
         }
     }
 
-    private func flushCursors(_ now: Milliseconds) {
+    func flushCursors(_ now: Milliseconds) {
         guard !cursors.isEmpty else { return }
         let batch = cursors.map { (replica: $0.key, position: $0.value) }
         cursors.removeAll()
@@ -384,34 +379,5 @@ actor Hub {
                 return Committed(value: ())
             },
             completion: { _ in })
-    }
-
-    /// Ends the sessions of inboxes that are no more, or no longer allowed.
-    func revoke(_ keys: [InboxKey]) {
-        endFeeds(of: keys)
-        for key in keys {
-            for connection in (inboxes[key]?.connections ?? [:]).values {
-                perform(connection.session.denied(.revoked, "this inbox is no more"), connection)
-            }
-        }
-    }
-
-    /// Tells every device to come back at a moment of a window, which is the longer the more there are, and takes no new ones.
-    ///
-    /// - Parameters:
-    ///   - limit: milliseconds that the sockets get for their last frames.
-    ///   - done: called once, when all are closed or the time is over.
-    func drain(within limit: Milliseconds, done: @escaping @Sendable () -> Void) {
-        isDraining = true
-        readiness.drain()
-        endFeeds()
-        drained = done
-        service.post(afterMilliseconds: limit) { self.assumeIsolated { $0.tellDrained() } }
-        defer { if connections.isEmpty { tellDrained() } }
-        flushCursors(clock())
-        let high = Self.drainLow + min(Self.drainMost, Self.drainLeast + Milliseconds(connections.count))
-        for connection in connections.values {
-            perform(connection.session.drain(low: Self.drainLow, high: high), connection)
-        }
     }
 }

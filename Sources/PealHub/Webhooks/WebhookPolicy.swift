@@ -1,3 +1,5 @@
+internal import CPealCurl
+
 #if canImport(Glibc)
     internal import Glibc
 #else
@@ -44,15 +46,10 @@ struct WebhookPolicy: Sendable {
 
     /// 4 or 16 bytes; an IPv4 address in IPv6's clothes is the IPv4 one. Nil for another family.
     static func bytes(_ address: UnsafePointer<sockaddr>) -> [UInt8]? {
-        switch Int32(address.pointee.sa_family) {
-        case AF_INET:
-            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { pointer in
-                withUnsafeBytes(of: pointer.pointee.sin_addr) { Array($0) }
-            }
-        case AF_INET6:
-            let bytes = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { pointer in
-                withUnsafeBytes(of: pointer.pointee.sin6_addr) { Array($0) }
-            }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        switch peal_curl_address(address, &bytes) {
+        case 4: return Array(bytes.prefix(4))
+        case 16:
             let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
             return isMapped ? Array(bytes[12...]) : bytes
         default: return nil

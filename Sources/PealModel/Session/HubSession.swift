@@ -23,6 +23,8 @@ public struct HubSession: Equatable, Sendable {
     private struct Live: Hashable, Sendable {
         var session: UInt64
         var sent: Position
+        /// The highest that was sent; after a snapshot's last page the log goes on from further down.
+        var most: Position
         var got: Position
         var head: Position
         var windowEntries: Int64
@@ -124,7 +126,7 @@ public struct HubSession: Equatable, Sendable {
         defer { if case .live = state { state = .live(live) } }
         switch frame {
         case .got(let to):
-            guard to <= live.sent else { return fail(.protocolError, "'to' is above what was sent") }
+            guard to <= live.most else { return fail(.protocolError, "'to' is above what was sent") }
             return got(to, &live, now: now)
         case .push(let mutations): return push(mutations.isEmpty ? nil : .commit(mutations), &live, now: now)
         case .suspect(let mutation): return push(.commitSuspect(mutation), &live, now: now)
@@ -164,6 +166,8 @@ public struct HubSession: Equatable, Sendable {
     private func got(_ to: Position, _ live: inout Live, now: Milliseconds) -> [Action] {
         guard to > live.got else { return [] }
         live.got = to
+        // A replica that goes on with a snapshot may have what was sent before the last page.
+        live.sent = max(live.sent, to)
         live.progress = now
         while let first = live.outstanding.first, first.to <= to {
             live.bytes -= first.bytes
@@ -204,7 +208,7 @@ public struct HubSession: Equatable, Sendable {
             return [.write, .close(.forked, "this replica was restored or copied")]
         }
         var live = Live(
-            session: welcome.session, sent: cursor, got: cursor, head: welcome.head,
+            session: welcome.session, sent: cursor, most: cursor, got: cursor, head: welcome.head,
             windowEntries: windowEntries, windowBytes: windowBytes, progress: now,
             heard: now, expires: expires, snapshot: welcome.mode != .resume)
         if let expires { live.renewAt = expires - Self.renewLead }
@@ -298,6 +302,7 @@ public struct HubSession: Equatable, Sendable {
         if page.last {
             live.snapshot = false
             live.sent = planted(.tailFromLastPage) ? page.at : Position(page.id)
+            live.most = max(live.most, live.sent)
             live.got = live.sent
             live.outstanding.removeAll()
             live.bytes = 0
@@ -335,6 +340,7 @@ public struct HubSession: Equatable, Sendable {
         state = .closing
         if live.outstanding.isEmpty { live.progress = now }
         live.sent = position
+        live.most = max(live.most, position)
         live.bytes += bytes
         live.outstanding.append(Sent(to: position, bytes: bytes))
         state = .live(live)
