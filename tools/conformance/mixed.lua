@@ -13,7 +13,7 @@ end
 
 function request()
   count = count + 1
-  local number, turn = count % 200, count % 10
+  local number, turn = math.floor(count / 10) % 200, count % 10
   if turn < 2 then
     return wrk.format("POST", "/notifications", admin,
       '{"notification":{"title":"Order ' .. count .. '","content":"It has left","recipients":[{"external_id":"load-' .. number .. '"}]}}')
