@@ -171,9 +171,10 @@ extension SQLiteHubStore {
             guard let head = heads.behind[inbox] else { continue }
             try logQueries.settleHead.run(inbox.row, head.position, head.chain, head.sum)
         }
+        try logQueries.setWatermark.run(nextSeq - 1)
+        // Nothing throws from here on: what is forgotten here must not be wanted by an undoing.
         heads.behind.removeAll(keepingCapacity: true)
         staged.removeAll(keepingCapacity: true)
-        try logQueries.setWatermark.run(nextSeq - 1)
         indexedSeq = nextSeq - 1
         hasSettled = true
     }
