@@ -1,5 +1,6 @@
 #ifndef CPEALCURL_SHIM_H
 #define CPEALCURL_SHIM_H
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -22,12 +23,14 @@ struct peal_curl_post {
     void *context;
 };
 
-/* The bytes of an IPv4 or IPv6 address, and how many they are; 0 for another family. In C, because which Swift module the members of these
+/* The bytes of an IPv4 or IPv6 address and its port, and how many bytes they are; 0 for another family. In C, because which Swift module the members of these
    structures belong to depends on what else is imported. */
-static inline int peal_curl_address(const struct sockaddr *address, unsigned char bytes[16]) {
+static inline int peal_curl_address(const struct sockaddr *address, unsigned char bytes[16], int *port) {
+    const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)address;
     switch (address->sa_family) {
-    case AF_INET: memcpy(bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4); return 4;
-    case AF_INET6: memcpy(bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16); return 16;
+    case AF_INET: memcpy(bytes, &four->sin_addr, 4); *port = ntohs(four->sin_port); return 4;
+    case AF_INET6: memcpy(bytes, &six->sin6_addr, 16); *port = ntohs(six->sin6_port); return 16;
     default: return 0;
     }
 }

@@ -60,7 +60,7 @@ public enum HubBackup {
             do throws(SQLiteError) {
                 try copy.backup(to: path) { progress(Progress(copied: $1 - $0, total: $1)) }
             } catch {
-                if let kept { rename(kept, path) }
+                if let kept { move(kept, to: path) }
                 throw error
             }
             return kept
@@ -104,9 +104,17 @@ public enum HubBackup {
             number += 1
             kept = "\(path).before-restore-\(number)"
         }
-        guard rename(path, kept) == 0 else {
+        guard move(path, to: kept) else {
             throw SQLiteError(.ioError, "\(path) cannot be moved aside: \(String(cString: strerror(errno)))")
         }
         return kept
+    }
+
+    /// Gives a file another name, and the log and journal that a damaged one may still have with it.
+    @discardableResult
+    private static func move(_ path: String, to other: String) -> Bool {
+        guard rename(path, other) == 0 else { return false }
+        for suffix in ["-wal", "-journal"] { rename(path + suffix, other + suffix) }
+        return true
     }
 }

@@ -30,6 +30,13 @@ extension Connection {
             guard rename(partial, path) == 0 else {
                 throw SQLiteError(.ioError, "the copy cannot take its name: \(String(cString: strerror(errno)))")
             }
+            // The name is as durable as the content; where a folder cannot be synced, its file system has its own way.
+            let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+            let folder = open(end.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            if folder >= 0 {
+                fsync(folder)
+                close(folder)
+            }
         } catch {
             Self.remove(partial)
             throw error

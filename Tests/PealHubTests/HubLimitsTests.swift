@@ -272,6 +272,37 @@ import Testing
         #expect(try other.request("GET", "/users/a").text == "a")
     }
 
+    @Test func `a body that goes on is not cut while its client takes what there is`() throws {
+        let server = try HTTPTestServer { $0.answerSeconds = 1 }
+        let client = try server.client()
+        try client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+        let stream = HTTPStream(drained: {}, over: {})
+        try server.held.next().send(.events(stream))
+        stream.write(Array("one\n".utf8))
+        while try client.line() != "one" {}
+        // Longer than an answer may take.
+        let end = ContinuousClock.now + .milliseconds(1_300)
+        while ContinuousClock.now < end { server.server.cutOverdue() }
+        stream.write(Array("two\n".utf8))
+        while try client.line() != "two" {}
+        stream.end()
+    }
+
+    @Test func `who takes nothing of a body that goes on is cut after its time`() throws {
+        let server = try HTTPTestServer { $0.answerSeconds = 1 }
+        let client = try server.client()
+        try client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+        let over = Count()
+        let stream = HTTPStream(drained: {}, over: { over.add(1) })
+        try server.held.next().send(.events(stream))
+        // More than the sockets take.
+        stream.write([UInt8](repeating: 120, count: 32 << 20))
+        let deadline = ContinuousClock.now + .seconds(9)
+        while over.value == 0, ContinuousClock.now < deadline { server.server.cutOverdue() }
+        #expect(over.value == 1)
+        withExtendedLifetime(client) {}
+    }
+
     @Test func `a handler that works for long is not cut`() throws {
         let server = try HTTPTestServer {
             $0.headSeconds = 0

@@ -174,6 +174,20 @@ import Testing
         #expect(try slow.ids(121).count == 121)
     }
 
+    @Test func `a project that is closed ends the events of its back end`() throws {
+        let hub = try TestHub()
+        try hub.publish("one", users: ["mary"])
+        let id = try inbox(hub)
+        let feed = try Feed(hub, "inbox=\(id)&after=0")
+        _ = try feed.ids(1)
+        let answer = try hub.client().request(
+            "DELETE", "/v1/projects/\(hub.project.instance)",
+            headers: "Authorization: Bearer \(try #require(hub.project.operatorToken))\r\n")
+        #expect(answer.status < 300)
+        while try feed.client.line() != "0" {}
+        #expect(throws: (any Error).self) { try Feed(hub, "inbox=\(id)&after=0") }
+    }
+
     @Test func `the end of an inbox, and of the hub, ends the events`() throws {
         let hub = try TestHub()
         try hub.publish("one", users: ["mary"])

@@ -69,6 +69,9 @@ import Testing
         #expect(try report(hub, "Seen", "p", "d") == 422)
         #expect(try report(hub, "Open", "", "d") == 422)
         #expect(try report(hub, "Open", "p", "d", more: #","timestampSecs":"now""#) == 422)
+        #expect(try report(hub, "Open", "p", "d", more: #","timestampSecs":1.5"#) == 422)
+        #expect(try report(hub, "Open", "p", "d", more: #","timestampSecs":1764500000.0"#) == 200)
+        #expect(try report(hub, "Open", "p", "d", more: #","timestampSecs":1.7645e9"#) == 200)
         #expect(try report(hub, "Open", "p", "d", more: #","timestampSecs":null,"hasData":true"#) == 200)
     }
 }

@@ -1,4 +1,5 @@
 import PealModel
+import PealSQLite
 import Testing
 
 @testable import PealHub
@@ -45,6 +46,29 @@ import Testing
         for inbox in devices { try WideHistory.checkLog(hub, inbox, count: 2) }
         let behind = "SELECT count(*) FROM inbox i JOIN log l ON l.inbox = i.id AND l.position > i.head"
         #expect(try (hub.store as? SQLiteHubStore)?.database.int(behind) == 0)
+    }
+
+    @Test func `a settling whose last statement fails forgets no head`() throws {
+        let hub = try StoreFixture()
+        let devices = try (0..<SQLiteHubStore.deferredFrom).map { index in
+            let admitted = try hub.joinDevice(replica: UInt64(index + 1))
+            _ = try hub.push([hub.mutation(1, .interest(name: "wide", on: true))], admitted)
+            return admitted
+        }
+        _ = try hub.publish("pubid-1", interests: ["wide"])
+        let store = try #require(hub.store as? SQLiteHubStore)
+        // The disk or memory fails at that very moment.
+        let connection = store.database.connection
+        try connection.execute(
+            "CREATE TEMP TRIGGER fails BEFORE UPDATE OF indexed_seq ON meta BEGIN SELECT RAISE(ABORT, 'x'); END")
+        try store.begin()
+        #expect(throws: HubStoreError.self) { try store.settle() }
+        store.rollback()
+        try connection.execute("DROP TRIGGER temp.fails")
+        let device = devices[7]
+        let pushed = try hub.push([hub.mutation(2, .interest(name: "late", on: true))], device)
+        #expect(pushed.appended.map(\.position) == [3])
+        try WideHistory.checkLog(hub, device.inbox, count: 3)
     }
 
     @Test func `a welcome, a list and a push know an inbox's head that its row does not know`() throws {

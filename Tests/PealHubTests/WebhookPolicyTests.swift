@@ -5,11 +5,11 @@ import Testing
 
 /// What webhooks may call.
 @Suite struct WebhookPolicyTests {
-    private func allows(_ listed: [String], _ address: String) -> Bool {
+    private func allows(_ listed: [String], _ address: String, port: String? = nil) -> Bool {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST
         var found: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(address, nil, &hints, &found) == 0, let socket = found?.pointee.ai_addr else {
+        guard getaddrinfo(address, port, &hints, &found) == 0, let socket = found?.pointee.ai_addr else {
             Issue.record("no address: \(address)")
             return false
         }
@@ -32,6 +32,14 @@ import Testing
 
     @Test(arguments: ["1.1.1.1", "93.184.216.34", "172.32.0.1", "100.63.0.1", "2606:4700::1111"])
     func `a public address may be called`(_ address: String) { #expect(allows([], address)) }
+
+    @Test(arguments: ["127.0.0.1", "[::1]"])
+    func `an address that is listed with a port is called on that port only, also by a name`(_ listed: String) {
+        let address = listed.filter { $0 != "[" && $0 != "]" }
+        #expect(allows(["\(listed):8443"], address, port: "8443"))
+        #expect(!allows(["\(listed):8443", "hooks.example.org"], address, port: "443"))
+        #expect(allows([listed], address, port: "443"))
+    }
 
     @Test func `a host must be listed, with the port or without`() {
         let policy = WebhookPolicy(["hooks.Example.org", "other.org:8443", "[::1]:9000", "127.0.0.1"])

@@ -226,14 +226,13 @@ final class HTTPExchange: @unchecked Sendable {
     /// The library's form of a body that goes on. It keeps the stream until the response is destroyed.
     private func create(from stream: HTTPStream) -> OpaquePointer? {
         self.stream = stream
-        let kept = Unmanaged.passRetained(HTTPStreamTake(stream: stream, connection: connection))
+        let kept = Unmanaged.passRetained(HTTPStreamTake(stream: stream, connection: connection, core: core))
         let raw = MHD_create_response_from_callback(
             .max, 32 * 1024,
             { context, _, buffer, count in
                 guard let context, let buffer else { return -1 }
                 let take = Unmanaged<HTTPStreamTake>.fromOpaque(context).takeUnretainedValue()
-                return take.stream.take(
-                    into: UnsafeMutableRawBufferPointer(start: buffer, count: count), take.connection)
+                return take.take(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
             }, kept.toOpaque(),
             { context in
                 if let context { Unmanaged<HTTPStreamTake>.fromOpaque(context).release() }
@@ -280,11 +279,21 @@ final class HTTPExchange: @unchecked Sendable {
 /// A stream and where it goes.
 // `@unchecked`: made and used on the server's thread.
 private final class HTTPStreamTake: @unchecked Sendable {
-    let stream: HTTPStream
-    let connection: OpaquePointer
+    private let stream: HTTPStream
+    private let connection: OpaquePointer
+    private let core: HTTPServerCore
 
-    init(stream: HTTPStream, connection: OpaquePointer) {
+    init(stream: HTTPStream, connection: OpaquePointer, core: HTTPServerCore) {
         self.stream = stream
         self.connection = connection
+        self.core = core
+    }
+
+    /// The client has the time of an answer for what is handed on; while nothing waits it is the writer's turn.
+    func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        core.connections.wait(connection, seconds: nil)
+        let count = stream.take(into: buffer, connection)
+        if count != 0 { core.connections.wait(connection, seconds: core.configuration.answerSeconds) }
+        return count
     }
 }

@@ -4,7 +4,7 @@ internal import Synchronization
 /// The body of an answer that goes on: whoever has it writes, the server sends as the client takes.
 ///
 /// Any thread, not blocking. What waits is the writer's to bound: write when ``isEmpty``, and again when told that it is. A client that takes nothing
-/// for the server's idle time is dropped.
+/// of what waits for the time of an answer is dropped.
 package final class HTTPStream: Sendable {
     // `@unchecked`: used inside the lock, and only until the server says that the request is over.
     private struct Connection: @unchecked Sendable {

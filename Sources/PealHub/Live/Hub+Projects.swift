@@ -35,6 +35,7 @@ extension Hub {
 
     private func recheck(_ keys: Set<ProjectKey>) {
         guard !keys.isEmpty else { return }
+        endFeeds(of: keys)
         let now = clock()
         for connection in connections.values {
             guard let hello = connection.hello, let key = connection.project, keys.contains(key) else { continue }

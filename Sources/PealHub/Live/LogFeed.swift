@@ -10,6 +10,8 @@ final class LogFeed {
     static let heartbeat: Milliseconds = 15_000
 
     let inbox: InboxKey
+    /// Whose back end looks on.
+    let project: ProjectKey
     let stream: HTTPStream
     private let epoch: UInt64
     private var position: Position
@@ -18,9 +20,11 @@ final class LogFeed {
     private var written: Milliseconds
 
     init(
-        inbox: InboxKey, stream: HTTPStream, epoch: UInt64, after position: Position, head: Position, now: Milliseconds
+        inbox: InboxKey, project: ProjectKey, stream: HTTPStream, epoch: UInt64, after position: Position,
+        head: Position, now: Milliseconds
     ) {
         self.inbox = inbox
+        self.project = project
         self.stream = stream
         self.epoch = epoch
         self.position = position
@@ -109,6 +113,11 @@ extension Hub {
 
     func tickFeeds(now: Milliseconds) {
         for feed in feeds.values { feed.tick(now: now) }
+    }
+
+    /// Ends what looks on for projects that have changed: who still may goes on where it was, by `Last-Event-ID`.
+    func endFeeds(of projects: Set<ProjectKey>) {
+        for feed in feeds.values where projects.contains(feed.project) { feed.stream.end() }
     }
 
     /// Ends what looks on at inboxes that are no more; all of it where none is named.

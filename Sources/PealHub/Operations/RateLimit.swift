@@ -56,20 +56,14 @@ struct RateLimit: HTTPHandler {
 
     /// Whose share a request is of, by what it says of itself; nil for none.
     private func share(_ request: HTTPRequest) -> Share? {
-        let authorization = request.headers["Authorization"] ?? ""
+        let credentials = HTTPCredentials(request.headers)
         var name = request.headers["X-MAGICBELL-API-KEY"]
         var secret = request.headers["X-MAGICBELL-API-SECRET"]
-        if authorization.lowercased().hasPrefix("basic "),
-            let bytes = Base64.standard.decode(String(authorization.dropFirst("basic ".count))),
-            let pair = String(validating: bytes, as: UTF8.self), let colon = pair.utf8.firstIndex(of: UInt8(ascii: ":"))
-        {
-            name = String(pair[..<colon])
-            secret = String(pair[pair.index(after: colon)...])
+        if let pair = credentials.basic {
+            (name, secret) = (pair.name, pair.password)
         } else if HTTPSurface.of(target: request.target.raw) == .interests, request.segments.count > 3 {
             name = request.segments[3]
-            if authorization.lowercased().hasPrefix("bearer ") {
-                secret = String(authorization.dropFirst("bearer ".count))
-            }
+            secret = credentials.bearer
         }
         let now = core.clock()
         guard let name, let project = core.projects.find(name, at: now) else { return nil }

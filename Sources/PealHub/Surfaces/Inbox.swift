@@ -77,10 +77,10 @@ struct InboxSurface: Sendable {
     /// A user token that a request carries; nil for a request without one.
     private static func token(_ request: HTTPRequest) throws(HTTPFailure) -> String? {
         guard let header = request.headers["Authorization"], !header.isEmpty else { return nil }
-        guard header.lowercased().hasPrefix("bearer ") else {
+        guard let token = HTTPCredentials(request.headers).bearer else {
             throw refusal("forbidden", "The header Authorization holds no Bearer token.")
         }
-        return String(header.dropFirst(7))
+        return token
     }
 
     private func tokenUser(

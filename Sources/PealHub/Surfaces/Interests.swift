@@ -62,9 +62,8 @@ struct InterestsSurface: Sendable {
 
     /// What `Authorization: Bearer` holds.
     func bearer(_ request: HTTPRequest) throws(HTTPFailure) -> String {
-        let header = request.headers["Authorization"] ?? ""
-        guard header.lowercased().hasPrefix("bearer ") else { throw Self.unauthorized }
-        return String(header.dropFirst(7))
+        guard let token = HTTPCredentials(request.headers).bearer else { throw Self.unauthorized }
+        return token
     }
 
     private static let unauthorized = HTTPFailure(

@@ -93,10 +93,16 @@ struct JSONBody {
     /// A whole number within a range; nil where there is none.
     func int(_ key: String, _ range: ClosedRange<Int64>) throws(HTTPFailure) -> Int64? {
         guard let value = value(key) else { return nil }
-        guard let number = value.intValue, range.contains(number) else {
+        guard let number = value.intValue ?? Self.whole(value), range.contains(number) else {
             throw Self.invalid("'\(key)' must be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
+    }
+
+    /// A number that is written with a fraction of zero or an exponent, which JSON Schema takes for an integer, too.
+    private static func whole(_ value: JSON) -> Int64? {
+        guard case .number(let text) = value else { return nil }
+        return Double(text).flatMap { Int64(exactly: $0) }
     }
 
     /// The bytes of an object that is kept as it is, at most so many; nil where there is none.

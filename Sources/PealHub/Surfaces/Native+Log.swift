@@ -28,7 +28,7 @@ extension NativeSurface {
                 },
                 completion: { result in
                     switch result {
-                    case .success(let (inbox, log)?): open(inbox, log, from: start, respond)
+                    case .success(let (inbox, log)?): open(inbox, of: project, log, from: start, respond)
                     case .success(nil): respond.send(Self.missing("inbox"))
                     case .failure(let error): respond.send(HTTPSurface.native.response(to: core.failure(error)))
                     }
@@ -50,7 +50,9 @@ extension NativeSurface {
         return .after(position)
     }
 
-    private func open(_ inbox: InboxKey, _ log: Admission.Log, from start: Start, _ respond: HTTPResponder) {
+    private func open(
+        _ inbox: InboxKey, of project: Project, _ log: Admission.Log, from start: Start, _ respond: HTTPResponder
+    ) {
         let position: Position
         switch start {
         case .head: position = log.head
@@ -68,7 +70,9 @@ extension NativeSurface {
         hub.service.post {
             hub.assumeIsolated { hub in
                 let feed = LogFeed(
-                    inbox: inbox, stream: stream, epoch: log.epoch, after: position, head: log.head, now: hub.clock())
+                    inbox: inbox, project: project.key, stream: stream, epoch: log.epoch, after: position,
+                    head: log.head,
+                    now: hub.clock())
                 guard hub.add(feed) else {
                     return respond.send(
                         HTTPSurface.native.response(

@@ -11,11 +11,8 @@ struct NativeSurface: Sendable {
 
     /// The project of a request, for who has its secret.
     func project(_ request: HTTPRequest) throws(HTTPFailure) -> Project {
-        guard let text = Self.credentials(request, scheme: "basic "), let bytes = Base64.standard.decode(text),
-            let pair = String(validating: bytes, as: UTF8.self),
-            let colon = pair.utf8.firstIndex(of: UInt8(ascii: ":")),
-            let project = core.project(String(pair[..<colon])),
-            project.hasSecret(String(pair[pair.index(after: colon)...]), at: core.clock())
+        guard let pair = HTTPCredentials(request.headers).basic, let project = core.project(pair.name),
+            project.hasSecret(pair.password, at: core.clock())
         else {
             throw Self.unauthorized(
                 "The header 'Authorization: Basic …' is missing, or holds no project's key and its secret.")
@@ -25,14 +22,9 @@ struct NativeSurface: Sendable {
 
     /// Lets whoever runs the hub pass.
     func checkOperator(_ request: HTTPRequest) throws(HTTPFailure) {
-        guard let token = Self.credentials(request, scheme: "bearer "), core.projects.isOperator(token) else {
+        guard let token = HTTPCredentials(request.headers).bearer, core.projects.isOperator(token) else {
             throw Self.unauthorized("The header 'Authorization: Bearer …' is missing, or holds no operator's token.")
         }
-    }
-
-    private static func credentials(_ request: HTTPRequest, scheme: String) -> String? {
-        guard let header = request.headers["Authorization"], header.lowercased().hasPrefix(scheme) else { return nil }
-        return String(header.dropFirst(scheme.count))
     }
 
     private static func unauthorized(_ message: String) -> HTTPFailure {

@@ -31,10 +31,10 @@ struct WebhookPolicy: Sendable {
 
     /// Whether an address that a name resolved to may be called.
     func allows(_ address: UnsafePointer<sockaddr>) -> Bool {
-        guard let bytes = Self.bytes(address) else { return false }
+        guard let (bytes, port) = Self.endpoint(address) else { return false }
         if Self.isPublic(bytes) { return true }
         let text = Self.text(bytes)
-        return hosts.contains(text) || hosts.contains { $0.hasPrefix(text + ":") && bytes.count == 4 }
+        return hosts.contains(text) || hosts.contains("\(text):\(port)")
     }
 
     private static func bare(_ host: String) -> String {
@@ -44,14 +44,15 @@ struct WebhookPolicy: Sendable {
 
     // MARK: Addresses
 
-    /// 4 or 16 bytes; an IPv4 address in IPv6's clothes is the IPv4 one. Nil for another family.
-    static func bytes(_ address: UnsafePointer<sockaddr>) -> [UInt8]? {
+    /// 4 or 16 bytes, and the port; an IPv4 address in IPv6's clothes is the IPv4 one. Nil for another family.
+    private static func endpoint(_ address: UnsafePointer<sockaddr>) -> (bytes: [UInt8], port: Int)? {
         var bytes = [UInt8](repeating: 0, count: 16)
-        switch peal_curl_address(address, &bytes) {
-        case 4: return Array(bytes.prefix(4))
+        var port: Int32 = 0
+        switch peal_curl_address(address, &bytes, &port) {
+        case 4: return (Array(bytes.prefix(4)), Int(port))
         case 16:
             let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-            return isMapped ? Array(bytes[12...]) : bytes
+            return (isMapped ? Array(bytes[12...]) : bytes, Int(port))
         default: return nil
         }
     }
