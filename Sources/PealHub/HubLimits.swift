@@ -156,7 +156,7 @@ extension HubLimits {
                 beyond: "422; outcome `tooLarge`"),
             Row(what: "devices of a user", limit: number(Limits.devicesPerUser), beyond: "422"),
             Row(
-                what: "preferences of a user", limit: number(Limits.preferenceCells), beyond: "422; outcome `tooLarge`"),
+                what: "preferences of a user", limit: number(Limits.preferenceCells), beyond: "403; outcome `tooLarge`"),
         ]
     }
 
