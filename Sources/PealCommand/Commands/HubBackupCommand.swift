@@ -31,12 +31,7 @@ enum HubBackupCommand {
         examples: ["systemctl stop peal-hub && peal hub restore /backups/hub.sqlite && systemctl start peal-hub"],
         run: { arguments in
             let directory = arguments.value("directory") ?? "hub"
-            do {
-                try FileManager.default.createDirectory(
-                    atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            } catch {
-                throw CommandError(code: .badFile, message: "The directory \(directory) cannot be made.")
-            }
+            try HubCommand.makeDirectory(directory)
             return try await run(arguments, "restore") { (path, other, progress) throws(HubError) in
                 let kept = try HubBackup.restore(other, to: path, progress: progress)
                 return [("file", .text(path))] + (kept.map { [("kept", .text($0))] } ?? [])

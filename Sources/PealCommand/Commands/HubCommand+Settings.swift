@@ -61,12 +61,7 @@ extension HubCommand {
     /// - Throws: ``CommandError`` that names the option, or the file.
     static func configuration(_ arguments: Arguments) throws(CommandError) -> HubConfiguration {
         let directory = arguments.value("directory") ?? "hub"
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw CommandError(code: .badFile, message: "The directory \(directory) cannot be made.")
-        }
+        try makeDirectory(directory)
         var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
         configuration.host = arguments.value("host") ?? "127.0.0.1"
         configuration.httpPort = UInt16(try arguments.int("http-port", in: 0...65_535, default: 8_080))
@@ -90,6 +85,18 @@ extension HubCommand {
         configuration.limits = try limits(arguments, host: configuration.host)
         try check(configuration, arguments)
         return configuration
+    }
+
+    /// Makes the hub's directory, for its owner alone, where it is not there.
+    ///
+    /// - Throws: ``CommandError`` `badFile`.
+    static func makeDirectory(_ path: String) throws(CommandError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandError(code: .badFile, message: "The directory \(path) cannot be made.")
+        }
     }
 
     private static func limits(_ arguments: Arguments, host: String) throws(CommandError) -> HubLimits {
