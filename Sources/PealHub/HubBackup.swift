@@ -43,7 +43,7 @@ public enum HubBackup {
     /// - Parameters:
     ///   - source: the copy; it is looked through for damage first.
     ///   - path: of the hub's file.
-    ///   - progress: as above.
+    ///   - progress: as above; during the look with nothing copied of nothing.
     /// - Returns: where the file that was there is now; nil where there was none.
     /// - Throws: ``HubError``: the copy is damaged, none of a hub's or of a newer version; a hub runs; or the disk failed. Then the old
     ///   file is where it was.
@@ -52,7 +52,7 @@ public enum HubBackup {
     ) throws(HubError) -> String? {
         do throws(SQLiteError) {
             let copy = try open(source)
-            let problems = try copy.integrityProblems(quick: true)
+            let problems = try copy.integrityProblems(quick: true) { progress(Progress(copied: 0, total: 0)) }
             guard problems.isEmpty else {
                 throw SQLiteError(.corrupt, "the copy is damaged; take an older one")
             }

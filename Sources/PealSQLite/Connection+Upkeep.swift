@@ -23,13 +23,35 @@ extension Connection {
 
     /// What is wrong with the file; empty where nothing is. Blocking, and slow on a large file.
     ///
-    /// - Parameter quick: leaves out the comparison of indexes with their tables.
-    /// - Throws: ``SQLiteError`` where the file is too damaged to be looked at.
-    public func integrityProblems(quick: Bool = false) throws(SQLiteError) -> [String] {
+    /// - Parameters:
+    ///   - quick: leaves out the comparison of indexes with their tables.
+    ///   - goesOn: asked again and again; false stops the look soon.
+    /// - Throws: ``SQLiteError`` where the file is too damaged to be looked at; `interrupted` where `goesOn` said false.
+    public func integrityProblems(
+        quick: Bool = false, goesOn: () -> Bool = { true }
+    ) throws(SQLiteError) -> [String] {
         let query = try prepare(quick ? "PRAGMA quick_check" : "PRAGMA integrity_check")
-        var problems: [String] = []
-        while try query.step() { problems.append(query.text(0)) }
+        let result = withoutActuallyEscaping(goesOn) { goesOn in
+            let question = Question(goesOn)
+            // Every so many steps of SQLite's machine.
+            sqlite3_progress_handler(
+                handle, 20_000, { Unmanaged<Question>.fromOpaque($0!).takeUnretainedValue().goesOn() ? 0 : 1 },
+                Unmanaged.passUnretained(question).toOpaque())
+            defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+            return Result { () throws(SQLiteError) -> [String] in
+                var problems: [String] = []
+                while try query.step() { problems.append(query.text(0)) }
+                return problems
+            }
+        }
+        let problems = try result.get()
         return problems == ["ok"] ? [] : problems
+    }
+
+    /// A closure that C can carry.
+    private final class Question {
+        let goesOn: () -> Bool
+        init(_ goesOn: @escaping () -> Bool) { self.goesOn = goesOn }
     }
 
     /// The lines of a query's plan, for tests that hold a query to its index.

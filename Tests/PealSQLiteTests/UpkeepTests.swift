@@ -67,6 +67,28 @@ import Testing
         #expect(try copy.count("t") >= 5_000)
     }
 
+    @Test func `a look for damage asks again and again whether to go on, and can be stopped`() throws {
+        let connection = try filled()
+        try connection.execute(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+            INSERT INTO t(b) SELECT 'x' || i FROM n
+            """)
+        for quick in [true, false] {
+            var calls = 0
+            let problems = try connection.integrityProblems(quick: quick) {
+                calls += 1
+                return true
+            }
+            #expect(problems == [] && calls > 3)
+            let error = failure { () throws(SQLiteError) in
+                _ = try connection.integrityProblems(quick: quick) { false }
+            }
+            #expect(error?.code == .interrupted)
+            #expect(try connection.count("t") == 105_000)
+        }
+    }
+
     @Test func `a backup into a missing folder is a typed error`() throws {
         let connection = try filled()
         let error = failure { () throws(SQLiteError) in try connection.backup(to: scratch.path("no/b")) }
