@@ -56,7 +56,7 @@ let package = Package(
 
         // Level 3 and 4: the client library and the command.
         .target(
-            name: "Peal", dependencies: ["PealModel", "PealSQLite", "PealReplica", "PealWebSocket"],
+            name: "Peal", dependencies: ["CPealCrypto", "PealModel", "PealSQLite", "PealReplica", "PealWebSocket"],
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],

@@ -47,3 +47,26 @@ final class Broadcast<Value: Sendable>: Sendable {
         for continuation in open { continuation.finish() }
     }
 }
+
+/// A value that streams tell, beginning with the present one.
+final class Told<Value: Sendable & Equatable>: Sendable {
+    private let value: Mutex<Value>
+    private let streams = Broadcast<Value>(limit: 64)
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    var last: Value { value.withLock { $0 } }
+
+    func stream() -> AsyncStream<Value> { value.withLock { streams.stream(first: $0) } }
+
+    func tell(_ new: Value) {
+        value.withLock { value in
+            guard value != new else { return }
+            value = new
+            // Within the lock, so that the order of two tellers is that of the values. A stream never calls back.
+            streams.send(new)
+        }
+    }
+
+    func finish() { streams.finish() }
+}

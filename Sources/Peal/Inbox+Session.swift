@@ -106,6 +106,7 @@ extension Inbox {
     private func perform(_ result: (effects: [SessionDriver.Effect], failure: ReplicaError?)) {
         for effect in result.effects { perform(effect) }
         if let failure = result.failure { failed(failure) }
+        tellWaiters()
     }
 
     private func perform(_ effect: SessionDriver.Effect) {

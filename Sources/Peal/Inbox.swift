@@ -59,6 +59,13 @@ public actor Inbox {
     var wanted = false
     /// The next look at what is not to be kept.
     var letGoTimer: UInt64?
+    /// Stores that were fetched, by their identity.
+    var storeFeeds: [ObjectIdentifier: StoreFeed] = [:]
+    /// Who waits for the hub.
+    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    var nextWaiter = 0
+    private var tellHealth: (@Sendable (ClientStatus) -> Void)?
+    private var isHealthDue = false
     /// For reports of the session that the next status carries.
     var lastProblem: String?
 
@@ -90,8 +97,8 @@ public actor Inbox {
             throw PealError(error)
         }
         driver = SessionDriver(seed: UInt64.random(in: 0 ... .max), proof: configuration.proof)
-        let streams = changeStreams
-        replica.onCommit = { streams.send($0) }
+        // The replica commits on the inbox's thread only.
+        replica.onCommit = { [weak self] change in self?.assumeIsolated { $0.tellChange(change) } }
     }
 
     // MARK: Streams
@@ -118,9 +125,46 @@ public actor Inbox {
         guard status != self.status else { return }
         self.status = status
         statusStreams.send(status)
+        tellHealthNow()
+        tellWaiters()
     }
 
-    func tellChange(_ change: Change) { changeStreams.send(change) }
+    func tellChange(_ change: Change) {
+        followStores(change)
+        changeStreams.send(change)
+        if change.outbox { tellHealthSoon() }
+    }
+
+    /// Calls `tell` with the status and depths, now and whenever they may be different, on the inbox's thread.
+    func watchHealth(_ tell: @escaping @Sendable (ClientStatus) -> Void) {
+        tellHealth = tell
+        tellHealthNow()
+    }
+
+    /// Once for what a drain or a burst of acts changes within a moment: the outbox is counted for it.
+    private func tellHealthSoon() {
+        guard tellHealth != nil, !isHealthDue else { return }
+        isHealthDue = true
+        executor.post(afterMilliseconds: 20) { [weak self] in self?.assumeIsolated { $0.tellHealthNow() } }
+    }
+
+    private func tellHealthNow() {
+        isHealthDue = false
+        guard let tellHealth else { return }
+        let depth = (try? replica.outboxDepth()) ?? (waiting: 0, dead: 0)
+        let state: ClientStatus.State =
+            switch status.state {
+            case .offline: wanted && status.retryAfter == nil ? .connecting : .offline
+            case .connecting, .loading: .connecting
+            case .live, .elsewhere: .live
+            case .stalled: .stalled
+            case .stopped: .stopped
+            }
+        tellHealth(
+            ClientStatus(
+                state: state, lag: driver.session.lag, outboxDepth: depth.waiting, deadLetters: depth.dead,
+                lastError: status.message))
+    }
 
     // MARK: Reads
 
@@ -263,6 +307,10 @@ public actor Inbox {
         changeStreams.finish()
         statusStreams.finish()
         noticeStreams.finish()
+        storeFeeds = [:]
+        tellHealth = nil
+        for waiter in waiters.values { waiter.resume() }
+        waiters = [:]
         let executor = executor
         // The thread cannot wait for itself.
         Thread.detachNewThread { executor.stop() }

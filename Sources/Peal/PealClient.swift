@@ -2,8 +2,19 @@ internal import Foundation
 public import PealModel
 public import PealReplica
 
-/// The entry to the library: one hub, one project, a directory for the replicas.
+/// The entry to the library: one hub, one project, a directory for the replicas. An app makes one, early, and keeps it.
+///
+/// ``connectUser(email:externalId:hmac:freshToken:)`` gives users with their stores and preferences; ``user(externalID:email:hmac:freshToken:)`` and
+/// ``device()`` give the inboxes beneath, for programs that want the log itself.
 public final class PealClient: Sendable {
+    /// How much is logged.
+    public enum LogLevel: Sendable {
+        /// Nothing.
+        case none
+        /// A line for each step that somebody who debugs may want to see.
+        case debug
+    }
+
     /// The hub.
     public let hub: HubAddress
     /// The project's public key, or its instance id.
@@ -14,34 +25,55 @@ public final class PealClient: Sendable {
     public let authorityPath: String?
     /// How much of each inbox this device keeps; nil for everything.
     public let keep: KeepLimits?
-    private let log: @Sendable (String) -> Void
+    /// Where completions and observers are called.
+    public let callbacks: CallbackContext
+    private let apiSecret: String?
+    let log: @Sendable (String) -> Void
+    let connected = ConnectedUsers()
 
     /// A client. Nothing is opened or sent yet.
     ///
     /// - Parameters:
     ///   - hub: `http://host:port` of the hub's publishing side.
     ///   - apiKey: the project's public key, or its instance id.
-    ///   - directory: where the replicas lie.
+    ///   - apiSecret: the project's secret, for programs on the operator's own machines only: it proves every user. Never give it to people's
+    ///     devices; they bring an HMAC or a token from your server.
+    ///   - logLevel: how much `log` gets.
+    ///   - directory: where the replicas lie; by default `peal` in the user's data directory (`$XDG_DATA_HOME`, else `~/.local/share`).
     ///   - authorityPath: a PEM file of certificate authorities in place of the system's.
     ///   - keep: how much of each inbox this device keeps: the oldest read items beyond it are let go.
-    ///   - log: takes a line for whoever debugs; never holds a secret or a body.
+    ///   - callbacks: where completions and observers are called; by default the main queue.
+    ///   - log: takes a line for whoever debugs, on any thread; never holds a secret or a body. By default standard error.
     /// - Throws: ``PealError``: `badURL`, `file` where the directory cannot be made.
     public init(
-        hub: String, apiKey: String, directory: String, authorityPath: String? = nil, keep: KeepLimits? = nil,
-        log: @escaping @Sendable (String) -> Void = { _ in }
+        hub: String, apiKey: String, apiSecret: String? = nil, logLevel: LogLevel = .none, directory: String? = nil,
+        authorityPath: String? = nil, keep: KeepLimits? = nil, callbacks: CallbackContext = .main,
+        log: (@Sendable (String) -> Void)? = nil
     ) throws(PealError) {
         self.hub = try HubAddress(hub)
         self.apiKey = apiKey
+        self.apiSecret = apiSecret
+        let directory = directory ?? Self.defaultDirectory
         self.directory = directory
         self.authorityPath = authorityPath
         self.keep = keep
-        self.log = log
+        self.callbacks = callbacks
+        switch logLevel {
+        case .none: self.log = { _ in }
+        case .debug: self.log = log ?? { FileHandle.standardError.write(Data("peal: \($0)\n".utf8)) }
+        }
         do {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw PealError(.file, "the directory \(directory) cannot be made: \(error.localizedDescription)")
         }
+    }
+
+    private static var defaultDirectory: String {
+        let environment = ProcessInfo.processInfo.environment
+        if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/peal" }
+        return (environment["HOME"] ?? ".") + "/.local/share/peal"
     }
 
     /// The inbox of a user. ``Inbox/connect()`` starts its session.
@@ -57,24 +89,15 @@ public final class PealClient: Sendable {
         externalID: String? = nil, email: String? = nil, hmac: String? = nil,
         freshToken: (@Sendable () async -> String?)? = nil
     ) async throws(PealError) -> Inbox {
-        let externalID = externalID.flatMap { $0.isEmpty ? nil : $0 }
-        let email = email.flatMap { $0.isEmpty ? nil : $0.lowercased() }
-        guard externalID != nil || email != nil else {
-            throw PealError(.invalid, "a user has an external id, an email, or both")
-        }
-        for (name, value) in [("external id", externalID), ("email", email)] {
-            if let value, value.unicodeScalars.count > Limits.identity {
-                throw PealError(.invalid, "the \(name) has more than \(Limits.identity) characters")
-            }
-        }
-        return try await inbox(.user(externalID: externalID, email: email), Proof(hmac: hmac), freshToken)
+        let identity = try Self.identity(externalID, email)
+        return try await Inbox(configuration(identity, proof(hmac, identity), freshToken))
     }
 
     /// The inbox of this device, with its interests. ``Inbox/connect()`` starts its session.
     ///
     /// - Throws: ``PealError``: `file`.
     public func device() async throws(PealError) -> Inbox {
-        try await inbox(.device(id: nil), Proof())
+        try await Inbox(configuration(.device(id: nil), Proof()))
     }
 
     /// The file of an identity: named after it, so that a copy can be recognised; an email and an external id that look
@@ -107,15 +130,39 @@ public final class PealClient: Sendable {
         return String(name.prefix(80)) + "~" + Hex64.text(sum)
     }
 
-    private func inbox(
+    /// Who a user is; an empty name counts as none.
+    static func identity(_ externalID: String?, _ email: String?) throws(PealError) -> InboxIdentity {
+        let externalID = externalID.flatMap { $0.isEmpty ? nil : $0 }
+        let email = email.flatMap { $0.isEmpty ? nil : $0.lowercased() }
+        guard externalID != nil || email != nil else {
+            throw PealError(.invalid, "a user has an external id, an email, or both")
+        }
+        for (name, value) in [("external id", externalID), ("email", email)] {
+            if let value, value.unicodeScalars.count > Limits.identity {
+                throw PealError(.invalid, "the \(name) has more than \(Limits.identity) characters")
+            }
+        }
+        return .user(externalID: externalID, email: email)
+    }
+
+    /// The code of a user that the app brought, else one that the project's secret makes.
+    func proof(_ hmac: String?, _ identity: InboxIdentity) -> Proof {
+        guard hmac == nil, let apiSecret, case .user(let externalID, let email) = identity,
+            let name = externalID ?? email
+        else { return Proof(hmac: hmac) }
+        return Proof(hmac: UserCode.code(of: name, secret: apiSecret))
+    }
+
+    /// What an inbox of this client is made of.
+    func configuration(
         _ identity: InboxIdentity, _ proof: Proof, _ freshToken: (@Sendable () async -> String?)? = nil
-    ) async throws(PealError) -> Inbox {
+    ) -> Inbox.Configuration {
         var configuration = Inbox.Configuration(
             path: path(of: identity), identity: identity, proof: proof, project: apiKey, hub: hub)
         configuration.authorityPath = authorityPath
         configuration.keep = keep
         configuration.log = log
         configuration.freshToken = freshToken
-        return try await Inbox(configuration)
+        return configuration
     }
 }

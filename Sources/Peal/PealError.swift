@@ -22,6 +22,14 @@ public struct PealError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let file = Code(rawValue: "file")
         /// An argument is wrong; the message names it and the limit.
         public static let invalid = Code(rawValue: "invalid")
+        /// The notification is not there any more.
+        public static let gone = Code(rawValue: "gone")
+        /// The user was disconnected, or the store was disposed of.
+        public static let disconnected = Code(rawValue: "disconnected")
+        /// Acts that were not sent yet would be lost.
+        public static let pending = Code(rawValue: "pending")
+        /// The calling task was cancelled. What had begun by then is done all the same.
+        public static let cancelled = Code(rawValue: "cancelled")
     }
 
     /// What went wrong.

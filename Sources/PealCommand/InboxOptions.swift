@@ -34,8 +34,8 @@ enum InboxOptions {
             "key", "Give --key KEY, or set PEAL_KEY; `peal hub` printed it at its first start.")
         let verbose = arguments.has("verbose")
         let client = try PealClient(
-            hub: arguments.value("hub") ?? "http://127.0.0.1:8080", apiKey: key, directory: directory(arguments),
-            authorityPath: arguments.value("ca"), log: { if verbose { Output.note("peal: \($0)") } })
+            hub: arguments.value("hub") ?? "http://127.0.0.1:8080", apiKey: key, logLevel: verbose ? .debug : .none,
+            directory: directory(arguments), authorityPath: arguments.value("ca"), log: { Output.note("peal: \($0)") })
         if device || arguments.has("device") { return try await client.device() }
         guard arguments.value("user") != nil || arguments.value("email") != nil else {
             throw CommandError(

@@ -7,10 +7,56 @@ internal import PealSQLite
 /// what it cannot know is the rest of the block that a mark ends in, which is counted, and what time has taken, which is taken
 /// off: items that have expired and that the hub has not removed yet.
 extension Queries {
-    func counts(_ frame: Frame) throws(SQLiteError) -> Counts {
-        Counts(
-            total: try count(.kept, frame), unread: try count(.unread, frame), unseen: try count(.unseen, frame),
-            isPartial: frame.isPartial)
+    /// Of a query: what it lists, and how much of that is unread and unseen. What is read follows from what is unread, and nothing is
+    /// read and unseen (docs/sync.md section 9), so three counts without a state answer for every state.
+    func counts(_ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> Counts {
+        var stateless = query
+        stateless.read = nil
+        stateless.seen = nil
+        var all = Counts(isPartial: frame.isPartial)
+        if stateless == DeliveredQuery() {
+            all.total = try count(.kept, frame)
+            all.unread = try count(.unread, frame)
+            all.unseen = try count(.unseen, frame)
+        } else {
+            for part in Self.parts(stateless) {
+                all.total += try count(part, frame)
+                all.unread += try count(part, read: false, frame)
+                all.unseen += try count(part, seen: false, frame)
+            }
+        }
+        return all.limited(read: query.read, seen: query.seen)
+    }
+
+    /// An item has one category and one topic, so a list of either is the sum of queries of one, each with its index.
+    private static func parts(_ query: DeliveredQuery) -> [DeliveredQuery] {
+        func each(_ values: [String], _ key: WritableKeyPath<DeliveredQuery, [String]?>) -> [DeliveredQuery] {
+            Set(values.map { Array($0.utf8) }).map { value in
+                var part = query
+                part[keyPath: key] = [String(decoding: value, as: UTF8.self)]
+                return part
+            }
+        }
+        if let topics = query.topics { return each(topics, \.topics) }
+        if let categories = query.categories { return each(categories, \.categories) }
+        return [query]
+    }
+
+    private func count(
+        _ query: DeliveredQuery, read: Bool? = nil, seen: Bool? = nil, _ frame: Frame
+    ) throws(SQLiteError) -> Int64 {
+        // The index of the category or topic leads, where there is one: it holds less than that of all that is unread.
+        let driver = query.topics == nil && query.categories == nil ? nil : Driver(query)
+        var query = query
+        query.read = read
+        query.seen = seen
+        var sum: Int64 = 0
+        for branch in Branch.all(query, driver: driver ?? Driver(query), frame) {
+            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
+                try row.step() ? row.int64(0) : 0
+            }
+        }
+        return sum
     }
 
     private func count(_ driver: Driver, _ frame: Frame) throws(SQLiteError) -> Int64 {
@@ -77,5 +123,23 @@ extension Queries {
                 AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0
             """
         }
+    }
+}
+
+extension Counts {
+    /// What is left of the counts of a query where only items of a state are wanted: nothing is read and unseen.
+    fileprivate func limited(read: Bool?, seen: Bool?) -> Counts {
+        var limited = self
+        switch (read, seen) {
+        case (nil, nil): break
+        case (true, true), (true, nil): (limited.total, limited.unread, limited.unseen) = (total - unread, 0, 0)
+        case (true, false): (limited.total, limited.unread, limited.unseen) = (0, 0, 0)
+        case (false, nil): limited.total = unread
+        case (nil, false), (false, false): (limited.total, limited.unread) = (unseen, unseen)
+        case (false, true): (limited.total, limited.unread, limited.unseen) = (unread - unseen, unread - unseen, 0)
+        case (nil, true):
+            (limited.total, limited.unread, limited.unseen) = (total - unseen, unread - unseen, 0)
+        }
+        return limited
     }
 }

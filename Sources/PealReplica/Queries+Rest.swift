@@ -56,7 +56,7 @@ extension Queries {
             project: state.project, inbox: state.inbox, replica: state.replica, cursor: state.cursor, time: state.time,
             clockOffset: state.clockOffset, attempt: state.attempt, nextN: state.nextN, wentBack: restored.wentBack,
             wentBackLost: restored.lost, forked: restored.forked, diverged: state.divergence.reported,
-            items: try connection.int("SELECT count(*) FROM item"), counts: try counts(frame()),
+            items: try connection.int("SELECT count(*) FROM item"), counts: try counts(DeliveredQuery(), frame()),
             marks: try connection.int("SELECT count(*) FROM mark"), outbox: try outboxByState(),
             journal: try connection.int("SELECT count(*) FROM journal"),
             unknown: try connection.int("SELECT count(*) FROM raw WHERE reason IS NULL"),
@@ -73,7 +73,7 @@ extension Queries {
         return (query.optionalInt64(0), query.optionalInt64(1), query.optionalInt64(2))
     }
 
-    private func outboxByState() throws(SQLiteError) -> [OutboxItem.State: Int64] {
+    func outboxByState() throws(SQLiteError) -> [OutboxItem.State: Int64] {
         let query = try connection.prepare("SELECT state, count(*) FROM outbox GROUP BY state")
         var counts: [OutboxItem.State: Int64] = [:]
         while try query.step() {

@@ -17,6 +17,8 @@ final class Queries {
 
     func read<R>(_ body: () throws(SQLiteError) -> R) throws(ReplicaError) -> R {
         do throws(SQLiteError) {
+            // Within `Replica.consistently` the transaction is there already.
+            if connection.isInTransaction { return try body() }
             // Prepared once: a page is read too often to parse the words around it each time.
             try connection.statement("BEGIN DEFERRED") { (begin) throws(SQLiteError) in try begin.run() }
             do throws(SQLiteError) {
@@ -100,6 +102,14 @@ final class Queries {
         return DeliveredPage(
             items: items, next: isLast ? nil : items.last.map { PageCursor(before: $0.number) }, view: frame.view,
             isPartial: frame.isPartial)
+    }
+
+    /// The item at a position, where it is one of the query's: one look into the table.
+    func item(at position: Position, _ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> DeliveredItem? {
+        let branch = Branch(kind: .table, above: position - 1, upTo: position)
+        return try run(branch, Shape(query, branch, frame, page: 1), frame) { (row) throws(SQLiteError) in
+            try row.step() ? Self.item(row) : nil
+        }
     }
 
     func item(where condition: String, _ frame: Frame, bind: (borrowing Statement) -> Void) throws(SQLiteError)

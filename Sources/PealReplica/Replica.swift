@@ -119,10 +119,23 @@ public final class Replica {
     /// Runs `body` on one state of the file.
     func read<R>(_ body: () throws(SQLiteError) -> R) throws(ReplicaError) -> R {
         do throws(SQLiteError) {
+            // Within `consistently` the transaction is there already.
+            if connection.isInTransaction { return try body() }
             return try connection.transaction(.deferred, body)
         } catch {
             throw ReplicaError(error)
         }
+    }
+
+    /// Runs reads that belong together, such as a page and counts, on one state of the file, although another process may write.
+    /// Blocking; nothing is written in it.
+    ///
+    /// - Throws: ``ReplicaError``, also that of `body`.
+    public func consistently<R>(_ body: () throws(ReplicaError) -> R) throws(ReplicaError) -> R {
+        let result = try read { () throws(SQLiteError) in
+            Result { () throws(ReplicaError) in try body() }
+        }
+        return try result.get()
     }
 
     /// The one row; it is there since the file was made.

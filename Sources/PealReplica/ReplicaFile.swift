@@ -231,3 +231,10 @@ struct ReplicaState {
         }
     }
 }
+
+extension Replica {
+    /// Deletes a replica's file and what belongs to it. Blocking; nobody may have it open.
+    public static func remove(_ path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal", ".lease", ".poke"] { unlink(path + suffix) }
+    }
+}

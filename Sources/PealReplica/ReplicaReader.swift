@@ -14,8 +14,13 @@ public protocol ReplicaReading: AnyObject {
     func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem?
     /// An item by its number. Blocking.
     func item(number: Position) throws(ReplicaError) -> DeliveredItem?
+    /// An item by its number, where it is one of a query's; what a page of that query would hold of it. Blocking.
+    func item(number: Position, matching query: DeliveredQuery) throws(ReplicaError) -> DeliveredItem?
     /// How many items there are. Blocking.
     func counts() throws(ReplicaError) -> Counts
+    /// How many items of a query there are, and how many of these are unread and unseen. Blocking; of the whole inbox in time that does
+    /// not grow with it, else in time that grows with the items of the query's categories or topics.
+    func counts(_ query: DeliveredQuery) throws(ReplicaError) -> Counts
     /// The device's interests as shown, sorted. Blocking.
     func interests() throws(ReplicaError) -> [String]
     /// Every preference of a user's inbox as shown: the choice, else the catalogue's default; required is on. Blocking.
@@ -49,8 +54,16 @@ extension Replica: ReplicaReading {
     /// An item by its number. Blocking.
     public func item(number: Position) throws(ReplicaError) -> DeliveredItem? { try queries.item(number: number) }
 
+    /// An item by its number, where it is one of a query's. Blocking.
+    public func item(number: Position, matching query: DeliveredQuery) throws(ReplicaError) -> DeliveredItem? {
+        try queries.item(number: number, matching: query)
+    }
+
     /// How many items there are. Blocking.
-    public func counts() throws(ReplicaError) -> Counts { try queries.counts() }
+    public func counts() throws(ReplicaError) -> Counts { try queries.counts(DeliveredQuery()) }
+
+    /// How many items of a query there are. Blocking.
+    public func counts(_ query: DeliveredQuery) throws(ReplicaError) -> Counts { try queries.counts(query) }
 
     /// The device's interests as shown, sorted. Blocking.
     public func interests() throws(ReplicaError) -> [String] { try queries.read(queries.interests) }
@@ -70,6 +83,15 @@ extension Replica: ReplicaReading {
 
     /// Acts that are not settled, in their order, and dead letters. Blocking.
     public func outbox() throws(ReplicaError) -> [OutboxItem] { try queries.read(queries.outbox) }
+
+    /// How many acts are not settled, and how many dead letters there are. Blocking.
+    public func outboxDepth() throws(ReplicaError) -> (waiting: Int, dead: Int) {
+        try queries.read { () throws(SQLiteError) in
+            let rows = try queries.outboxByState()
+            let dead = rows[.dead] ?? 0
+            return (waiting: Int(rows.values.reduce(0, +) - dead), dead: Int(dead))
+        }
+    }
 
     /// What the file holds. Blocking; `integrity` reads all of it.
     public func inspect(integrity: Bool = false) throws(ReplicaError) -> Inspection {
@@ -119,8 +141,16 @@ public final class ReplicaReader: ReplicaReading {
     /// An item by its number. Blocking.
     public func item(number: Position) throws(ReplicaError) -> DeliveredItem? { try queries.item(number: number) }
 
+    /// An item by its number, where it is one of a query's. Blocking.
+    public func item(number: Position, matching query: DeliveredQuery) throws(ReplicaError) -> DeliveredItem? {
+        try queries.item(number: number, matching: query)
+    }
+
     /// How many items there are. Blocking.
-    public func counts() throws(ReplicaError) -> Counts { try queries.counts() }
+    public func counts() throws(ReplicaError) -> Counts { try queries.counts(DeliveredQuery()) }
+
+    /// How many items of a query there are. Blocking.
+    public func counts(_ query: DeliveredQuery) throws(ReplicaError) -> Counts { try queries.counts(query) }
 
     /// The device's interests as shown, sorted. Blocking.
     public func interests() throws(ReplicaError) -> [String] { try queries.read(queries.interests) }
@@ -163,8 +193,12 @@ extension Queries {
         try read { () throws(SQLiteError) in try item(where: "position = ?5", frame()) { $0.bind(5, number) } }
     }
 
-    fileprivate func counts() throws(ReplicaError) -> Counts {
-        try read { () throws(SQLiteError) in try counts(frame()) }
+    fileprivate func item(number: Position, matching query: DeliveredQuery) throws(ReplicaError) -> DeliveredItem? {
+        try read { () throws(SQLiteError) in try item(at: number, query, frame()) }
+    }
+
+    fileprivate func counts(_ query: DeliveredQuery) throws(ReplicaError) -> Counts {
+        try read { () throws(SQLiteError) in try counts(query, frame()) }
     }
 
     fileprivate func inspection(_ integrity: Bool) throws(ReplicaError) -> Inspection {

@@ -269,7 +269,7 @@ struct Verifier {
 
     private func counts() throws(SQLiteError) -> [String] {
         let frame = try queries.frame()
-        let queried = try queries.counts(frame)
+        let queried = try queries.counts(DeliveredQuery(), frame)
         var counted = try recount(overlaid: true, now: frame.now)
         counted.isPartial = frame.isPartial
         return queried == counted ? [] : ["the queries say \(Self.text(queried)), a recount \(Self.text(counted))"]

@@ -40,7 +40,7 @@ struct DivergenceTests {
         let lines = Lines()
         let logged = try PealClient(
             hub: "http://127.0.0.1:\(bench.hub.httpPort)", apiKey: bench.hub.project.apiKey,
-            directory: bench.directory + "/a", log: { lines.add($0) })
+            logLevel: .debug, directory: bench.directory + "/a", log: { lines.add($0) })
         let inbox = try await logged.user(externalID: "Mary")
         let item = try #require(try await inbox.item(number: 1))
         try await inbox.perform(.read(items: [item.id], on: true, passive: false))

@@ -16,7 +16,7 @@ struct ActLoop {
 
     func run() async throws {
         let client = try PealClient(
-            hub: options.hub, apiKey: options.key, directory: options.directory,
+            hub: options.hub, apiKey: options.key, logLevel: .debug, directory: options.directory,
             log: { Lines.write("log", ["t": now()], ["text": $0]) })
         let inbox =
             if let user = options.user { try await client.user(externalID: user) } else { try await client.device() }

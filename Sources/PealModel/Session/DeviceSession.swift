@@ -94,6 +94,11 @@ public struct DeviceSession: Equatable, Sendable {
         if case .live = state { true } else { false }
     }
 
+    /// Entries that the hub has told of and that are not folded yet; nil without a live session.
+    public var lag: Int64? {
+        if case .live(let live) = state { max(0, live.head - live.position) } else { nil }
+    }
+
     /// Whether the replica stands at the hub's head, as far as it has been told, and nothing that was queued is under way.
     public var isSettled: Bool {
         if case .live(let live) = state {
