@@ -17,8 +17,8 @@ CATALOGUE = {"categories": [{"slug": "billing", "label": "Billing", "channels": 
 
 @contextlib.contextmanager
 def hub(peal, folder, *flags):
-    """Starts a hub on any ports, with a project of its own, and gives what it printed (`http`, `key`, `secret`, …); ends it as an operator
-    does, and reads what it wrote."""
+    """Starts a hub on any ports, with a project of its own, and gives what it printed (`http`, `key`, `secret`, …) and its `pid`; ends it as an
+    operator does, and reads what it wrote."""
     os.mkdir(folder)
     with open(folder + "/catalogue.json", "w") as file:
         json.dump(CATALOGUE, file)
@@ -28,7 +28,7 @@ def hub(peal, folder, *flags):
          "--catalogue", folder + "/catalogue.json", *flags],
         stdout=subprocess.PIPE, stderr=log, text=True)
     try:
-        values = {}
+        values = {"pid": process.pid}
         while "http" not in values or "secret" not in values:
             line = process.stdout.readline()
             if not line:

@@ -56,7 +56,6 @@ async def session(values, user, arrived, ready):
 
 async def main():
     with tempfile.TemporaryDirectory() as folder, hub(peal, folder + "/hub", "--requests-per-project", "0") as values:
-        pid = int(subprocess.check_output(["pgrep", "-f", folder + "/hub/hub"]).split()[0])
         arrived, sent, tasks = {}, {}, []
         for number in range(SESSIONS):
             await asyncio.to_thread(send, values, f"live-{number}", "first")
@@ -74,7 +73,7 @@ async def main():
             await asyncio.to_thread(send, values, f"live-{number % SESSIONS}", title)
             number += 1
             if number % 20 == 0:
-                memory.append(resident(pid))
+                memory.append(resident(values["pid"]))
             await asyncio.sleep(PAUSE)
         told = (await load.communicate())[0].decode()
         await asyncio.sleep(1)

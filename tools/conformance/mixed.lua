@@ -1,8 +1,10 @@
--- What wrk asks for: of ten requests four are publishes, four lists, two acts. Keys come by the environment.
+-- What wrk asks for: of ten requests four are publishes, four lists, two acts. Keys come by the environment; so
+-- does the number of users, where it is not 200, and a script whose report comes last.
 local key, secret, instance = os.getenv("PEAL_KEY"), os.getenv("PEAL_SECRET"), os.getenv("PEAL_INSTANCE")
 local admin = {["X-MAGICBELL-API-KEY"] = key, ["X-MAGICBELL-API-SECRET"] = secret, ["Content-Type"] = "application/json"}
 local bearer = {["Authorization"] = "Bearer " .. secret, ["Content-Type"] = "application/json"}
-local count = 0
+local count, users = 0, tonumber(os.getenv("PEAL_USERS") or "200")
+if os.getenv("PEAL_REPORT") then dofile(os.getenv("PEAL_REPORT")) end
 
 local function user(number)
   local headers = {}
@@ -13,7 +15,7 @@ end
 
 function request()
   count = count + 1
-  local number, turn = math.floor(count / 10) % 200, count % 10
+  local number, turn = math.floor(count / 10) % users, count % 10
   if turn < 2 then
     return wrk.format("POST", "/notifications", admin,
       '{"notification":{"title":"Order ' .. count .. '","content":"It has left","recipients":[{"external_id":"load-' .. number .. '"}]}}')

@@ -41,7 +41,11 @@ enum FanoutClient {
                                 replica: ReplicaID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)),
                                 proof: Proof(), attempt: 1, nonce: "", cursor: .start)))
                 case .message(let bytes): received(bytes)
-                case .closed(let code, let reason): print("closed \(code) \(reason)")
+                case .closed(let code, let reason):
+                    // Standard output is a pipe whose other end reads nothing while the hub stops: thousands of lines would fill it for good.
+                    if code != CloseCode.draining.rawValue {
+                        FileHandle.standardError.write(Data("closed \(code) \(reason)\n".utf8))
+                    }
                 }
             }
         }
