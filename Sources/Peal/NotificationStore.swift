@@ -111,7 +111,9 @@ public final class NotificationStore: RandomAccessCollection, Sendable {
         for held in state.withLock({ $0.contentObservers }) {
             // It may have been removed by itself, or by another one, in a callback.
             func tell(_ call: (any NotificationStoreContentObserver) -> Void) {
-                guard let observer = held.observer, state.withLock({ $0.contentObservers.contains(held) }) else { return }
+                guard let observer = held.observer, state.withLock({ $0.contentObservers.contains(held) }) else {
+                    return
+                }
                 call(observer)
             }
             if update.isReload {

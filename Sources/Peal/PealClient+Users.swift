@@ -71,7 +71,8 @@ extension PealClient {
                 let acts = waiting == 1 ? "1 act was" : "\(waiting) acts were"
                 completion(
                     .failure(
-                        PealError(.pending, "\(acts) not sent yet and would be lost; wait, or pass force to drop them")))
+                        PealError(.pending, "\(acts) not sent yet and would be lost; wait, or pass force to drop them"))
+                )
             } else {
                 end(path, force: false, erase: true, completion)
             }

@@ -61,7 +61,9 @@ public final class UserPreferences: Sendable {
         let task = Task { [core] in
             var last: NotificationPreferences?
             func tell() async {
-                guard let now = try? await core.call({ (inbox) throws(PealError) in try inbox.notificationPreferences() }),
+                guard
+                    let now = try? await core.call({ (inbox) throws(PealError) in try inbox.notificationPreferences() }
+                    ),
                     now != last
                 else { return }
                 last = now

@@ -48,6 +48,8 @@ extension Connection {
     ) throws(SQLiteError) {
         var options = Options()
         options.pageSize = Int(try int("PRAGMA page_size"))
+        // Through a write-ahead log every page would be written twice; the copy's header says what the original's says.
+        options.usesWriteAheadLog = false
         let target = try Connection(path: path, options: options)
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
             throw SQLiteError.last(target.handle)
@@ -57,8 +59,6 @@ extension Connection {
         let finished = sqlite3_backup_finish(backup)
         if let stepped { throw stepped }
         guard finished == SQLITE_OK else { throw SQLiteError(resultCode: finished) }
-        // The copy must be whole in the one file that is renamed.
-        try target.checkpoint(.truncate)
     }
 
     private static func step(

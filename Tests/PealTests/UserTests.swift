@@ -27,7 +27,9 @@ import Testing
         #expect(try client.connectUser(externalId: "\u{e9}") !== client.connectUser(externalId: "e\u{301}"))
     }
 
-    @Test func `each user has notifications of their own, and an old user's store is empty after a switch`() async throws {
+    @Test func `each user has notifications of their own, and an old user's store is empty after a switch`()
+        async throws
+    {
         let bench = try Bench()
         try await bench.send("for mary", to: "mary")
         try await bench.send("for paul", to: "paul")

@@ -31,7 +31,9 @@ final class StoreRecorder: NotificationStoreContentObserver, NotificationStoreCo
     func store(_ store: NotificationStore, didInsertNotificationsAt indexes: [Int]) { note(store, "insert \(indexes)") }
     func store(_ store: NotificationStore, didChangeNotificationAt indexes: [Int]) { note(store, "change \(indexes)") }
     func store(_ store: NotificationStore, didDeleteNotificationAt indexes: [Int]) { note(store, "delete \(indexes)") }
-    func store(_ store: NotificationStore, didChangeHasNextPage hasNextPage: Bool) { note(store, "next \(hasNextPage)") }
+    func store(_ store: NotificationStore, didChangeHasNextPage hasNextPage: Bool) {
+        note(store, "next \(hasNextPage)")
+    }
     func store(_ store: NotificationStore, didChangeTotalCount count: Int) { note(store, "total \(count)") }
     func store(_ store: NotificationStore, didChangeUnreadCount count: Int) { note(store, "unread \(count)") }
     func store(_ store: NotificationStore, didChangeUnseenCount count: Int) { note(store, "unseen \(count)") }
