@@ -62,6 +62,13 @@ let package = Package(
             name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
             swiftSettings: swiftSettings),
 
+        // As an app would have them: no settings of ours.
+        .executableTarget(name: "ConsoleInbox", dependencies: ["Peal"], path: "Examples/ConsoleInbox"),
+        .executableTarget(
+            name: "NotificationService", dependencies: ["Peal"], path: "Examples/NotificationService",
+            exclude: ["notification-service.service"]),
+        .executableTarget(name: "Kiosk", dependencies: ["Peal"], path: "Examples/Kiosk"),
+
         // Level 5: tools.
         .target(name: "CPealBench", dependencies: ["CPealSQLite"], path: "tools/peal-bench-c"),
         .executableTarget(
@@ -106,7 +113,11 @@ let package = Package(
             dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealSQLite", "PealWebSocket"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealTests", dependencies: ["Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite"],
+            name: "PealTests",
+            dependencies: [
+                "Peal", "PealHub", "PealModel", "PealReplica", "PealSQLite", "ConsoleInbox", "NotificationService",
+                "Kiosk",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "FaultsTests", dependencies: ["Faults", "PealModel", "PealReplica", "PealSQLite"],

@@ -18,6 +18,7 @@ public final class NotificationStore: RandomAccessCollection, Sendable {
         var contents = StoreContents()
         var contentObservers: [WeakObserver<any NotificationStoreContentObserver>] = []
         var countObservers: [WeakObserver<any NotificationStoreCountObserver>] = []
+        var publishers: [WeakPublisher] = []
         var isDisposed = false
     }
 
@@ -104,7 +105,34 @@ public final class NotificationStore: RandomAccessCollection, Sendable {
         if moves || pages { tellContent(update, pages) }
         if old != new { tellCounts(old, new) }
         guard moves || pages || old != new else { return }
-        changeStreams.send(NotificationStoreChange(update))
+        publish(update)
+    }
+
+    private func publish(_ update: StoreUpdate) {
+        let change = NotificationStoreChange(update)
+        for held in state.withLock({ $0.publishers }) { held.publisher?.show(change) }
+        changeStreams.send(change)
+    }
+
+    /// What it shows now, without indexes.
+    var snapshot: NotificationStoreChange {
+        NotificationStoreChange(StoreUpdate(contents: state.withLock { $0.contents }, isReload: true))
+    }
+
+    /// A publisher follows the store, while somebody holds it.
+    func add(_ publisher: NotificationStorePublisher) {
+        state.withLock { state in
+            state.publishers.removeAll { $0.publisher == nil }
+            state.publishers.append(WeakPublisher(publisher: publisher))
+        }
+        // What was shown between its making and here.
+        core.context.run { [weak self, weak publisher] in
+            if let self { publisher?.show(snapshot) }
+        }
+    }
+
+    struct WeakPublisher: Sendable {
+        weak let publisher: NotificationStorePublisher?
     }
 
     private func tellContent(_ update: StoreUpdate, _ pages: Bool) {
@@ -155,7 +183,7 @@ public final class NotificationStore: RandomAccessCollection, Sendable {
             if !before.items.isEmpty || before.hasNextPage { tellContent(update, before.hasNextPage) }
             tellCounts(before.counts, Counts())
             state.withLock { ($0.contentObservers, $0.countObservers) = ([], []) }
-            changeStreams.send(NotificationStoreChange(update))
+            publish(update)
             changeStreams.finish()
         }
     }
@@ -172,15 +200,15 @@ public struct NotificationStoreChange: Sendable {
     /// Indexes of the list as it is.
     public let changed: [Int]
     /// The list as it is.
-    public let notifications: [DeliveredNotification]
+    public internal(set) var notifications: [DeliveredNotification]
     /// How many the predicate selects in the whole inbox.
-    public let totalCount: Int
+    public internal(set) var totalCount: Int
     /// How many of them are unread.
-    public let unreadCount: Int
+    public internal(set) var unreadCount: Int
     /// How many of them are unseen.
-    public let unseenCount: Int
+    public internal(set) var unseenCount: Int
     /// Whether there are older ones.
-    public let hasNextPage: Bool
+    public internal(set) var hasNextPage: Bool
 
     init(_ update: StoreUpdate) {
         isReload = update.isReload

@@ -23,13 +23,14 @@ do {
     case "bootstrap": try await BootstrapBench.run(rest)
     case "hub-stop": try await FanoutBench.stop(rest)
     case "drain": try await DrainBench.run(rest)
+    case "store": try await StoreBench.run(rest)
     case "fold": try ReplicaBench.fold(rest)
     case "sum": try ReplicaBench.sum(rest)
     case "page": try ReplicaBench.page(rest)
     case "stage": try StageBench.run(rest)
     default:
         print(
-            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | hub-stop"
+            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | hub-stop"
         )
         exit(2)
     }
