@@ -72,6 +72,8 @@ int pws_on_callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return pws_on_upgrade(wsi, in);
     case LWS_CALLBACK_HTTP:
         return pws_on_plain_request(wsi);
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+        return pws_on_server_accepted(wsi);
     case LWS_CALLBACK_ESTABLISHED:
         return pws_on_server_opened(wsi);
     case LWS_CALLBACK_RECEIVE:

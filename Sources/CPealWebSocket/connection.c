@@ -18,7 +18,6 @@ pws_connection *pws_connection_new(pws_service *service, pws_server *server, voi
     if (c->next) c->next->link = &c->next;
     service->connections = c;
     service->count++;
-    if (server) server->connections++;
     return c;
 }
 
@@ -30,7 +29,7 @@ void pws_connection_over(pws_connection *c) {
     *c->link = c->next;
     if (c->next) c->next->link = c->link;
     c->service->count--;
-    if (c->server) c->server->connections--;
+    if (c->server && !pws_handshake_over(c)) c->server->connections--;
     if (c->wsi) lws_set_opaque_user_data(c->wsi, NULL);
     c->wsi = NULL;
     c->phase = PWS_DEAD;

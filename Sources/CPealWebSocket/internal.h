@@ -34,7 +34,7 @@ enum {
 };
 
 enum pws_phase {
-    /* A client's, until the handshake is done. */
+    /* Until the handshake is done. The owner of a server's does not know of it yet. */
     PWS_CONNECTING,
     PWS_OPEN,
     /* pws_close was called: what waits goes out, then the close frame. */
@@ -51,6 +51,7 @@ struct pws_connection {
     pws_connection *next, **link;
     pws_service *service;
     pws_server *server; /* NULL for a client */
+    pws_connection *younger, **elder; /* among the handshakes of a server; elder is NULL for what is not among them */
     struct lws *wsi;
     void *owner;
     uint64_t id;
@@ -77,6 +78,8 @@ struct pws_server {
     pws_service *service;
     void *owner; /* NULL once it is closed */
     struct lws_vhost *vhost;
+    pws_connection *oldest, **youngest; /* handshakes, by their age */
+    int handshakes, maximum_handshakes, handshake_seconds;
     void *tls; /* the vhost's SSL_CTX; NULL without TLS */
     size_t maximum_message;
     int ping_seconds, hangup_seconds, connections, maximum_connections;
@@ -140,7 +143,11 @@ void pws_on_server_tls(struct lws_vhost *vhost, void *context);
 void pws_servers_free(pws_service *service);
 int pws_on_upgrade(struct lws *wsi, const char *upgrade);
 int pws_on_plain_request(struct lws *wsi);
+/* Someone has connected and is to say what it wants. */
+int pws_on_server_accepted(struct lws *wsi);
 int pws_on_server_opened(struct lws *wsi);
+/* Takes a connection out of its server's handshakes, where it is among them; otherwise false. */
+bool pws_handshake_over(pws_connection *connection);
 
 /* http.c */
 bool pws_http_prepare(pws_connection *connection, const pws_client_options *options);

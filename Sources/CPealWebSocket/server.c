@@ -19,11 +19,12 @@ static bool offers(const char *list, const char *name) {
 
 /* Answers with a status and a sentence and hangs up; libwebsockets' own function speaks HTTP 1.0 here. */
 static int refuse(struct lws *wsi, const char *status, const char *text) {
+    const char *more = *status == '5' ? "Retry-After: 1\r\n" : "";
     unsigned char buffer[LWS_PRE + 512];
     int count = lws_snprintf((char *)buffer + LWS_PRE, sizeof buffer - LWS_PRE,
                              "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n"
-                             "Sec-WebSocket-Version: 13\r\n\r\n%s\n",
-                             status, strlen(text) + 1, text);
+                             "Sec-WebSocket-Version: 13\r\n%s\r\n%s\n",
+                             status, strlen(text) + 1, more, text);
     return lws_write(wsi, buffer + LWS_PRE, (size_t)count, LWS_WRITE_HTTP) == count ? 1 : -1;
 }
 
@@ -45,17 +46,50 @@ int pws_on_plain_request(struct lws *wsi) {
     return -1;
 }
 
-int pws_on_server_opened(struct lws *wsi) {
+/* libwebsockets closes a client that is slow, by times of its own for each step; this is one for all of them, and one for how many
+ * there may be: who is really about to connect is done within a moment, so the oldest goes. */
+int pws_on_server_accepted(struct lws *wsi) {
     pws_server *server = lws_get_vhost_user(lws_get_vhost(wsi));
-    if (!server->owner) return -1;
-    pws_connection *c = pws_connection_new(server->service, server, server->owner);
+    if (!server || !server->owner) return -1;
+    pws_connection *c = pws_connection_new(server->service, server, NULL);
     if (!c) return -1;
     c->wsi = wsi;
+    c->phase = PWS_CONNECTING;
+    c->deadline = c->heard + (lws_usec_t)server->handshake_seconds * LWS_US_PER_SEC;
+    lws_set_opaque_user_data(wsi, c);
+    c->elder = server->youngest;
+    *c->elder = c;
+    server->youngest = &c->younger;
+    pws_watch(c);
+    if (++server->handshakes > server->maximum_handshakes) pws_connection_drop(server->oldest);
+    return 0;
+}
+
+bool pws_handshake_over(pws_connection *c) {
+    if (!c->elder) return false;
+    *c->elder = c->younger;
+    if (c->younger)
+        c->younger->elder = c->elder;
+    else
+        c->server->youngest = c->elder;
+    c->elder = NULL;
+    c->server->handshakes--;
+    return true;
+}
+
+int pws_on_server_opened(struct lws *wsi) {
+    pws_server *server = lws_get_vhost_user(lws_get_vhost(wsi));
+    pws_connection *c = lws_get_opaque_user_data(wsi);
+    /* It may have been dropped while the last of its handshake came. */
+    if (!server->owner || !c || !pws_handshake_over(c)) return -1;
+    server->connections++;
+    c->owner = server->owner;
+    c->heard = lws_now_usecs();
+    c->deadline = 0;
     c->phase = PWS_OPEN;
     c->maximum_message = server->maximum_message;
     c->ping_seconds = (uint32_t)server->ping_seconds;
     c->hangup_seconds = (uint32_t)server->hangup_seconds;
-    lws_set_opaque_user_data(wsi, c);
     pws_watch(c);
     char address[64] = "", *peer = address;
     lws_get_peer_simple(wsi, address, sizeof address);
@@ -82,6 +116,7 @@ static struct lws_vhost *listen_on(pws_server *server, const pws_server_options 
         .alpn = "http/1.1",
         .http_proxy_address = "", /* or it reads the variable http_proxy */
         .timeout_secs = PWS_HANDSHAKE_SECONDS,
+        .timeout_secs_ah_idle = (unsigned int)options->handshake_seconds + 1, /* ours comes first */
         .options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND,
     };
     if (!ipv6) info.options |= LWS_SERVER_OPTION_DISABLE_IPV6;
@@ -105,6 +140,9 @@ pws_server *pws_listen(pws_service *service, const pws_server_options *options, 
     server->ping_seconds = options->ping_seconds;
     server->hangup_seconds = options->hangup_seconds;
     server->maximum_connections = options->maximum_connections;
+    server->handshake_seconds = options->handshake_seconds;
+    server->maximum_handshakes = options->maximum_handshakes;
+    server->youngest = &server->oldest;
     server->host = pws_copy(options->host);
     server->subprotocol = pws_copy(options->subprotocol);
     server->protocols[0] = (struct lws_protocols){

@@ -26,6 +26,10 @@ public struct HubLimits: Sendable {
     public var bodySeconds = 60
     /// Seconds that a client may take to read an answer. Beyond: closed.
     public var answerSeconds = 60
+    /// Handshakes of sockets that are under way. Beyond: the oldest is closed, since who really connects is done within a moment.
+    public var handshakes = 1_000
+    /// Seconds from the connection of a socket to the end of its handshake, TLS included. Beyond: closed.
+    public var handshakeSeconds = 10
     /// Frames a second of one socket, and five times as many at once. Beyond: close code 4029.
     public var framesPerSecond = 1_000
 
@@ -43,8 +47,11 @@ public struct HubLimits: Sendable {
 
     // MARK: What is fixed
 
-    /// Bytes of the request line and the header fields. Beyond: 431, and the connection is closed.
+    /// Bytes of the request line and the header fields, each with its line's end. Beyond: 431, and the connection is closed.
     static let headers = 16 * 1024
+    /// Header fields. The library keeps a record of each, in memory that bounds them together with ``headers``. Beyond: 431, and the
+    /// connection is closed.
+    static let headerFields = 100
     /// Bytes of a body, unless a route has less. Beyond: 413.
     static let body = 256 * 1024
     /// Bytes of a publish to interests. Beyond: 400.
@@ -120,6 +127,7 @@ extension HubLimits {
                 limit: "\(number(limits.requestsPerProject)) a second each",
                 beyond: "429 with Retry-After", option: "requests-per-project"),
             Row(what: "request line and headers", limit: bytes(headers), beyond: "431, closed"),
+            Row(what: "header fields", limit: number(headerFields), beyond: "431, closed"),
             Row(what: "time for the first request's head", limit: "\(limits.headSeconds) s", beyond: "closed"),
             Row(
                 what: "time from an answer to the next request's head", limit: "\(limits.idleSeconds) s",
@@ -154,7 +162,7 @@ extension HubLimits {
             Row(
                 what: "interests of a device", limit: number(Limits.interestsPerDevice),
                 beyond: "422; outcome `tooLarge`"),
-            Row(what: "devices of a user", limit: number(Limits.devicesPerUser), beyond: "422"),
+            Row(what: "devices of a user", limit: number(Limits.devicesPerUser), beyond: "422; outcome `tooLarge`"),
             Row(
                 what: "preferences of a user", limit: number(Limits.preferenceCells), beyond: "403; outcome `tooLarge`"),
         ]
@@ -163,10 +171,16 @@ extension HubLimits {
     private static var devices: [Row] {
         let limits = HubLimits()
         return [
-            Row(what: "sockets", limit: number(limits.sockets), beyond: "503 to the handshake", option: "sockets"),
+            Row(
+                what: "sockets", limit: number(limits.sockets), beyond: "503 with Retry-After to the handshake",
+                option: "sockets"),
             Row(
                 what: "sockets of an address", limit: perAddress(\.socketsPerAddress), beyond: "close code 4029",
                 option: "sockets-per-address"),
+            Row(
+                what: "handshakes of sockets under way", limit: number(limits.handshakes),
+                beyond: "the oldest is closed"),
+            Row(what: "time for a socket's handshake", limit: "\(limits.handshakeSeconds) s", beyond: "closed"),
             Row(what: "sessions of a replica", limit: "1", beyond: "the older one is closed with 4105"),
             Row(what: "a socket that says no hello", limit: "\(hello / 1_000) s", beyond: "close code 4203"),
             Row(what: "hellos of a socket that are too low", limit: "3", beyond: "close code 4029"),

@@ -173,18 +173,26 @@ public final class HubServer: Sendable {
     private static func listen(
         _ configuration: HubConfiguration, service: WebSocketService, hub: Hub
     ) throws(HubError) -> WebSocketServer {
+        let sockets = socketConfiguration(configuration)
+        return try guarded("the device side") {
+            try WebSocketServer(service: service, configuration: sockets, handler: HubListener(hub))
+        }
+    }
+
+    /// How the device side listens.
+    static func socketConfiguration(_ configuration: HubConfiguration) -> WebSocketServerConfiguration {
         var sockets = WebSocketServerConfiguration(subprotocol: wireSubprotocol)
         sockets.host = configuration.host
         sockets.port = configuration.webSocketPort
         sockets.maximumMessageBytes = Limits.frameUp
         sockets.pingSeconds = Int(Limits.heartbeatSeconds)
         sockets.hangupSeconds = HubLimits.silenceSeconds
+        sockets.maximumHandshakes = configuration.limits.handshakes
+        sockets.handshakeSeconds = configuration.limits.handshakeSeconds
         sockets.maximumConnections = configuration.limits.sockets
         sockets.certificatePath = configuration.certificatePath
         sockets.keyPath = configuration.keyPath
-        return try guarded("the device side") {
-            try WebSocketServer(service: service, configuration: sockets, handler: HubListener(hub))
-        }
+        return sockets
     }
 
     private static func listen(

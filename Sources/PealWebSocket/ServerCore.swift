@@ -38,7 +38,9 @@ final class ServerCore: EventOwner, @unchecked Sendable {
                         options.maximum_message = configuration.maximumMessageBytes
                         options.ping_seconds = Int32(configuration.pingSeconds)
                         options.hangup_seconds = Int32(configuration.hangupSeconds)
+                        options.handshake_seconds = Int32(configuration.handshakeSeconds)
                         options.maximum_connections = Int32(configuration.maximumConnections)
+                        options.maximum_handshakes = Int32(configuration.maximumHandshakes)
                         options.certificate = certificate
                         options.key = key
                         return pws_listen(handle, &options, pointer)

@@ -38,8 +38,12 @@ public struct WebSocketServerConfiguration: Sendable {
     public var pingSeconds = 30
     /// Seconds of silence before a connection counts as lost; 0: it never does.
     public var hangupSeconds = 45
-    /// Connections at once; a handshake over it is answered with HTTP status 503.
+    /// Seconds from a connection to the end of its handshake, TLS included; one over it is closed.
+    public var handshakeSeconds = 10
+    /// Connections at once; a handshake over it is answered with HTTP status 503 and Retry-After.
     public var maximumConnections = 100_000
+    /// Handshakes that are under way at once; with one more the oldest is closed.
+    public var maximumHandshakes = 1_000
     /// A PEM file; nil for no TLS.
     public var certificatePath: String?
     /// A PEM file; it goes with ``certificatePath``.

@@ -23,6 +23,120 @@ import Testing
         #expect(text.contains("\n" + HubLimits.markdown + "\n"), "run with PEAL_RECORD=1 to write it anew")
     }
 
+    /// The tests of each row of the table: at the limit, and one past it.
+    static let tests: [String: [String]] = [
+        "HTTP connections": ["a connection over the number waits and is served when another one goes"],
+        "HTTP connections of an address": [
+            "a connection over the number of its address is closed, and the next is served when one goes"
+        ],
+        "requests of an address": [
+            "requests of an address over its rate are 429 with Retry-After, healthy again when told",
+            "a bucket gives its burst, then its rate, and tells how long to wait",
+        ],
+        "requests of a project; with its secret, and without": [
+            "who uses up a project's public key does not hold up its back end"
+        ],
+        "request line and headers": [
+            "request line and fields of 16 KiB are taken, and one byte more is 431 and closes"
+        ],
+        "header fields": ["a hundred fields are taken, and one more is 431 and closes"],
+        "time for the first request's head": [
+            slow, "a head that trickles is cut after its time, and others are served meanwhile",
+        ],
+        "time from an answer to the next request's head": [slow],
+        "time for a body": [slow, "a body that trickles is cut after its time"],
+        "time to read an answer": [
+            slow, "who does not read answers is cut after its time",
+            "who takes nothing of a body that goes on is cut after its time",
+        ],
+        "body of a publish to interests": [request],
+        "body of a publish to users": [request],
+        "any other body": [request],
+        "a refused body, read and dropped": [
+            "a refused body of 4 MiB is read and dropped, and a larger one closes the connection",
+            "a refused body of unknown length may have 4 MiB, too",
+        ],
+        "Idempotency-Key": ["an Idempotency-Key of 255 characters is taken, one of 256 is 400"],
+        "requests that wait for the store": ["10_000 requests wait for the store, and one more is 503 or told to wait"],
+        "an item, a catalogue": [
+            "an item of 16 KiB is delivered, and one byte more is 422",
+            "a catalogue of 16 KiB is taken, and one byte more is 422",
+        ],
+        "title": [request],
+        "category, topic": [request],
+        "action URL": [request],
+        "custom attributes": [request],
+        "email, external id": [request, "an external id of 255 characters is let in, one of 256 is closed 4204"],
+        "name of a person": [request],
+        "interest, user id of the interests surface": [request],
+        "recipients of a publish": [request],
+        "interests of a publish": [request],
+        "interests of a device": [
+            request, "a device has 5_000 interests by pushes, and one more is settled as too large",
+        ],
+        "devices of a user": [
+            "a user has 100 devices by HTTP, and one more is 422, for that user alone",
+            "a user has room for a hundred devices",
+        ],
+        "preferences of a user": [
+            "a user chooses 256 preferences by HTTP, and one more is 403",
+            "a user chooses 256 preferences by pushes, and one more is settled as too large",
+        ],
+        "sockets": ["a socket over the number gets 503 with Retry-After, and is let in when one goes"],
+        "sockets of an address": [
+            "a socket over the number of its address is closed 4029, and the next one is let in when one goes"
+        ],
+        "handshakes of sockets under way": [
+            "more handshakes than there may be close the oldest, and whoever connects is let in"
+        ],
+        "time for a socket's handshake": [
+            "who does not end its handshake is cut after its time, and others are served meanwhile",
+            "a handshake that trickles is cut after its time",
+            "a handshake that ends within its time is taken, however slowly it comes",
+        ],
+        "sessions of a replica": ["a newer session of a replica closes the older one with 4105"],
+        "a socket that says no hello": ["a socket has ten seconds to say hello, and is closed 4203 after them"],
+        "hellos of a socket that are too low": ["hello after hello that is refused ends with 4029"],
+        "a frame from a device": ["a frame over 64 KiB closes 4104, one below is taken"],
+        "a frame to a device": [
+            "1 MiB is sent without an acknowledgement, in frames of 256 KiB, then 4008 after a minute"
+        ],
+        "frames from a socket": ["frames over the rate close 4029, and other sessions go on"],
+        "mutations of a push": ["a push holds 100 mutations and not one more"],
+        "items of a mutation": ["a mutation names 500 items, and one that names 501 is settled as too large"],
+        "pushes in flight of a session": ["a second push in flight is told to wait, and others are answered"],
+        "answers that a device does not read": [
+            "16 answers wait for a device that does not read, the next one closes 4029, and others are served",
+            "a replica that asks and does not read is cut",
+        ],
+        "entries that a session has not acknowledged": [
+            "4_096 entries are sent without an acknowledgement, and the rest after one",
+            "1 MiB is sent without an acknowledgement, in frames of 256 KiB, then 4008 after a minute",
+            "a session without credit for a minute is cut, and not a moment before",
+        ],
+        "silence of a socket": [
+            "the socket layer has the hub's figures", "a client that answers no ping is dropped, one that does is kept",
+            "who takes nothing at all is cut, and others are served meanwhile",
+        ],
+    ]
+    private static let slow = "who is done a second before its time is served, and who is not a second after it is cut"
+    private static let request = "what is at a limit is taken, and one more is refused"
+
+    @Test func `every row of the table has a test, and every test that is named is there`() throws {
+        let rows = HubLimits.table.map(\.what)
+        #expect(Set(rows).count == rows.count)
+        #expect(Set(rows) == Set(Self.tests.keys))
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        var source = ""
+        while let file = files?.nextObject() as? URL {
+            if file.pathExtension == "swift" { source += try String(contentsOf: file, encoding: .utf8) }
+        }
+        for name in Set(Self.tests.values.joined()) {
+            #expect(source.contains("func `\(name)`("), "\(name)")
+        }
+    }
+
     // MARK: What a request may hold
 
     /// A request of so many of something.
@@ -61,8 +175,17 @@ import Testing
         Case(testDescription: "external id", limit: Limits.identity, path: "/notifications") { count in
             #"{"notification":{"title":"t","recipients":[{"external_id":"\#(text(count))"}]}}"#
         },
+        Case(testDescription: "email", limit: Limits.identity, path: "/notifications") { count in
+            #"{"notification":{"title":"t","recipients":[{"email":"\#(text(count - 4))@b.c"}]}}"#
+        },
         Case(testDescription: "first name", limit: Limits.personName, path: "/users") { count in
             #"{"user":{"external_id":"x","first_name":"\#(text(count))"}}"#
+        },
+        Case(testDescription: "last name", limit: Limits.personName, path: "/users") { count in
+            #"{"user":{"external_id":"x","last_name":"\#(text(count))"}}"#
+        },
+        Case(testDescription: "letters of a user id", limit: Limits.interest, path: "users") { count in
+            #"{"users":["\#(text(count))"],"apns":{"aps":{"alert":"t"}}}"#
         },
         Case(testDescription: "interests of a publish", limit: Limits.interestsPerPublish, path: "interests") { count in
             let all = (0..<count).map { "\"i\($0)\"" }.joined(separator: ",")
@@ -129,252 +252,79 @@ import Testing
         }
     }
 
-    // MARK: Rates
-
-    @Test func `requests of an address over its rate are 429 with Retry-After, healthy again when told`() throws {
-        let hub = try TestHub { $0.limits.requestsPerAddress = 5 }
-        let client = try hub.client()
-        // Ten at once. The bucket fills up meanwhile, so a few more pass; a hundred cannot.
-        var passed = 0
-        var last: RawHTTPResponse?
-        while passed < 100 {
-            let answer = try client.get("/config")
-            if answer.status != 200 {
-                last = answer
-                break
-            }
-            passed += 1
+    /// The largest of some numbers for which something holds, where it holds for all below it.
+    private func largest(_ range: Range<Int>, where holds: (Int) throws -> Bool) rethrows -> Int {
+        var (low, high) = (range.lowerBound, range.upperBound)
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if try holds(middle) { low = middle } else { high = middle }
         }
-        let refused = try #require(last)
-        #expect(passed >= 10 && refused.status == 429 && refused["Retry-After"] == "1", "\(passed)")
-        #expect(refused.json["error"]?["code"]?.stringValue == "too_many_requests")
-        // In the shape of each surface.
-        #expect(try client.get("/notifications").json["errors"] != nil)
-        let deadline = ContinuousClock.now + .seconds(10)
-        while try client.get("/healthz").status != 200 {
-            guard ContinuousClock.now < deadline else { throw RawHTTPError(what: "never let through again") }
-        }
+        return low
     }
 
-    @Test func `who uses up a project's public key does not hold up its back end`() throws {
-        let hub = try TestHub { $0.limits.requestsPerProject = 5 }
-        let client = try hub.client()
-        var refused = false
-        for _ in 0..<200 where !refused {
-            refused = try client.get("/notifications", headers: hub.user("mary")).status == 429
-        }
-        #expect(refused)
-        let published = try client.post(
-            hub.publishPath("users"), #"{"users":["u"],"apns":{"aps":{"alert":"t"}}}"#, headers: hub.bearer)
-        #expect(published.status == 200)
-        // Nor who asks in no project's name.
-        #expect(try client.get("/config").status == 200)
-        #expect(try client.get("/metrics").text.contains("peal_limited_total 1\n"))
-    }
-
-    @Test func `a bucket gives its burst, then its rate, and tells how long to wait`() {
-        let start = ContinuousClock.now
-        var bucket = TokenBucket(rate: 10, burst: 2, now: start)
-        for _ in 0..<20 { #expect(bucket.take(now: start) == nil) }
-        let wait = bucket.take(now: start)
-        #expect(wait.map { abs($0 - 0.1) < 0.001 } == true && !bucket.isFull(now: start))
-        #expect(bucket.take(now: start + .milliseconds(101)) == nil)
-        #expect(bucket.take(now: start + .milliseconds(101)) != nil)
-        // A clock that goes back gives nothing.
-        #expect(bucket.take(now: start) != nil)
-        #expect(bucket.isFull(now: start + .seconds(3)))
-    }
-
-    @Test func `buckets of many keys take no more memory than they may, and one key does not touch another's`() {
-        let start = ContinuousClock.now
-        var buckets = TokenBuckets<Int>(rate: 1, burst: 1, remembered: 100)
-        for key in 0..<10_000 {
-            #expect(buckets.take(key, now: start) == nil)
-            #expect(buckets.count <= 100)
-        }
-        #expect(buckets.take(9_999, now: start) != nil && buckets.take(10_000, now: start) == nil)
-        var none = TokenBuckets<Int>(rate: 0, burst: 1, remembered: 1)
-        for _ in 0..<100 { #expect(none.take(1, now: start) == nil) }
-        #expect(none.count == 0)
-    }
-
-    // MARK: Connections
-
-    @Test func `a connection over the number waits and is served when another one goes`() throws {
-        let hub = try TestHub { $0.limits.connections = 2 }
-        let first = try hub.client()
-        var second: RawHTTPClient? = try hub.client()
-        #expect(try first.get("/healthz").status == 200 && second?.get("/healthz").status == 200)
-        let third = try hub.client()
-        try third.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
-        #expect(try first.get("/healthz").status == 200)
-        second = nil
-        #expect(try third.response().status == 200)
-    }
-
-    private func cut(_ server: HTTPTestServer, until isClosed: () -> Bool) {
-        let deadline = ContinuousClock.now + .seconds(9)
-        let cutting = Count()
-        let looking = OtherThread {
-            while ContinuousClock.now < deadline, cutting.value == 0 {
-                server.server.cutOverdue()
-                usleep(20_000)
-            }
-        }
-        #expect(isClosed())
-        cutting.add(1)
-        try? looking.wait()
-    }
-
-    @Test func `a head that trickles is cut after its time, and others are served meanwhile`() throws {
-        let server = try HTTPTestServer { $0.headSeconds = 1 }
-        let other = try server.client()
-        #expect(try other.request("GET", "/users/a").text == "a")
-        nonisolated(unsafe) let slow = try server.client()
-        try slow.send("GET /users/b HTTP/1.1\r\nHost: a\r\n")
-        let trickling = OtherThread {
-            while (try? slow.send("X: y\r\n")) != nil { usleep(50_000) }
-        }
-        cut(server) { slow.isClosed() }
-        try trickling.wait()
-        #expect(try other.request("GET", "/users/a").text == "a")
-    }
-
-    @Test func `a body that trickles is cut after its time`() throws {
-        let server = try HTTPTestServer { $0.bodySeconds = 1 }
-        let other = try server.client()
-        #expect(try other.request("GET", "/users/a").text == "a")
-        let slow = try server.client()
-        try slow.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nx")
-        cut(server) { slow.isClosed() }
-        #expect(try other.request("GET", "/users/a").text == "a")
-    }
-
-    @Test func `who does not read answers is cut after its time`() throws {
-        let server = try HTTPTestServer { $0.answerSeconds = 1 }
-        let other = try server.client()
-        #expect(try other.request("GET", "/users/a").text == "a")
-        nonisolated(unsafe) let slow = try server.client()
-        let request = Array("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 262144\r\n\r\n".utf8)
-        let body = [UInt8](repeating: 120, count: 262_144)
-        let sending = OtherThread {
-            for _ in 0..<200 { try slow.send(request + body) }
-        }
-        cut(server) {
-            // The sender learns of it; its own time limit would be another error.
-            do {
-                try sending.wait()
-                return false
-            } catch {
-                return (error as? RawHTTPError)?.what != "send: \(EAGAIN)"
-            }
-        }
-        #expect(try other.request("GET", "/users/a").text == "a")
-    }
-
-    @Test func `a body that goes on is not cut while its client takes what there is`() throws {
-        let server = try HTTPTestServer { $0.answerSeconds = 1 }
-        let client = try server.client()
-        try client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
-        let stream = HTTPStream(drained: {}, over: {})
-        try server.held.next().send(.events(stream))
-        stream.write(Array("one\n".utf8))
-        while try client.line() != "one" {}
-        // Longer than an answer may take.
-        let end = ContinuousClock.now + .milliseconds(1_300)
-        while ContinuousClock.now < end { server.server.cutOverdue() }
-        stream.write(Array("two\n".utf8))
-        while try client.line() != "two" {}
-        stream.end()
-    }
-
-    @Test func `who takes nothing of a body that goes on is cut after its time`() throws {
-        let server = try HTTPTestServer { $0.answerSeconds = 1 }
-        let client = try server.client()
-        try client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
-        let over = Count()
-        let stream = HTTPStream(drained: {}, over: { over.add(1) })
-        try server.held.next().send(.events(stream))
-        // More than the sockets take.
-        stream.write([UInt8](repeating: 120, count: 32 << 20))
-        let deadline = ContinuousClock.now + .seconds(9)
-        while over.value == 0, ContinuousClock.now < deadline { server.server.cutOverdue() }
-        #expect(over.value == 1)
-        withExtendedLifetime(client) {}
-    }
-
-    @Test func `a handler that works for long is not cut`() throws {
-        let server = try HTTPTestServer {
-            $0.headSeconds = 0
-            $0.idleSeconds = 1
-        }
-        let client = try server.client()
-        try client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
-        let responder = try server.held.next()
-        for _ in 0..<3 { server.server.cutOverdue() }
-        responder.send(.text(200, "late"))
-        #expect(try client.response().text == "late")
-    }
-
-    // MARK: Sockets
-
-    @Test func `a socket over the number of its address is closed 4029, and the next one is let in when one goes`()
-        throws
-    {
-        let hub = try TestHub { $0.limits.socketsPerAddress = 2 }
-        let first = try TestDevice(hub)
-        _ = try first.welcome(hub.hello("mary"))
-        do {
-            let second = try TestDevice(hub)
-            _ = try second.welcome(hub.hello("mary"))
-            #expect(try TestDevice(hub).closeCode() == CloseCode.rate.rawValue)
-            second.send(.bye)
-            _ = try second.closeCode()
-        }
-        let deadline = ContinuousClock.now + .seconds(10)
-        while true {
-            let third = try TestDevice(hub)
-            third.send(.hello(hub.hello("mary")))
-            let event = try third.next()
-            if case .message = event { break }
-            guard ContinuousClock.now < deadline else { throw RawHTTPError(what: "never let in again") }
-        }
-        try hub.publish("One", users: ["mary"])
-        #expect(try first.entries(through: 1).count == 1)
-    }
-
-    @Test func `frames over the rate close 4029, and other sessions go on`() throws {
-        let hub = try TestHub { $0.limits.framesPerSecond = 10 }
-        let other = try TestDevice(hub)
-        _ = try other.welcome(hub.hello("mary"))
-        let device = try TestDevice(hub)
-        _ = try device.welcome(hub.hello("mary"))
-        // A hello and 49 frames are its burst.
-        for _ in 0..<49 { device.send(.got(to: 0)) }
-        device.send(.ping)
-        // The burst may just be over or not, by how long it took; a hundred more are too many.
-        for _ in 0..<100 { device.send(.got(to: 0)) }
-        #expect(try device.closeCode() == CloseCode.rate.rawValue)
-        try hub.publish("One", users: ["mary"])
-        #expect(try other.entries(through: 1).count == 1)
-    }
-
-    @Test(arguments: [(Limits.mutationsPerPush, true), (Limits.mutationsPerPush + 1, false)])
-    func `a push holds 100 mutations and not one more`(count: Int, isTaken: Bool) throws {
+    @Test func `an item of 16 KiB is delivered, and one byte more is 422`() throws {
         let hub = try TestHub()
         let device = try TestDevice(hub)
         _ = try device.welcome(hub.hello("mary"))
-        device.send(
-            .push(
-                (1...Int64(count)).map {
-                    Mutation(
-                        n: $0, uid: UInt64($0), observed: 0, observedTime: 0, moment: .age(0),
-                        operation: .mark(.read, upTo: 0))
-                }))
-        if isTaken {
-            #expect(try device.entries(through: Position(count)).count == count)
-        } else {
-            #expect(try device.closeCode() == CloseCode.protocolError.rawValue)
+        let client = try hub.client()
+        var published: Position = 0
+        let most = try largest(1..<Limits.item) { count in
+            let content = String(repeating: "x", count: count)
+            let answer = try client.post(
+                "/notifications",
+                #"{"notification":{"title":"t","content":"\#(content)","recipients":[{"external_id":"mary"}]}}"#,
+                headers: hub.admin)
+            if answer.status == 201 { published += 1 }
+            #expect(answer.status == 201 || answer.status == 422)
+            return answer.status == 201
         }
+        var sizes: [Int] = []
+        while sizes.count < published {
+            guard case .batch(let batch) = try device.frame() else { throw RawHTTPError(what: "no batch") }
+            sizes += batch.entries.map(\.count)
+            device.send(.got(to: batch.to))
+        }
+        #expect(sizes.max() == Limits.item, "\(most) \(sizes)")
+    }
+
+    @Test func `a catalogue of 16 KiB is taken, and one byte more is 422`() throws {
+        let hub = try TestHub()
+        let client = try hub.client()
+        var size = 0
+        _ = try largest(1..<Limits.catalogue) { count in
+            let body = #"{"categories":[{"slug":"a","label":"\#(String(repeating: "x", count: count))"}]}"#
+            let answer = try client.request("PUT", "/categories", headers: hub.admin, body: Array(body.utf8))
+            if answer.status == 200 { size = max(size, answer.body.count) }
+            #expect(answer.status == 200 || answer.status == 422)
+            return answer.status == 200
+        }
+        #expect(size == Limits.catalogue)
+        #expect(try client.get("/categories", headers: hub.admin).status == 200)
+    }
+
+    @Test func `a user has 100 devices by HTTP, and one more is 422, for that user alone`() throws {
+        let hub = try TestHub()
+        let client = try hub.client()
+        func subscribe(_ user: String, _ number: Int) throws -> Int {
+            try client.post(
+                "/push_subscriptions", #"{"push_subscription":{"device_token":"t\#(number)","platform":"ios"}}"#,
+                headers: hub.user(user)
+            ).status
+        }
+        for number in 0..<Limits.devicesPerUser { #expect(try subscribe("mary", number) == 201) }
+        #expect(try subscribe("mary", Limits.devicesPerUser) == 422)
+        // One that is there already is no more.
+        #expect(try subscribe("mary", 0) == 201)
+        #expect(try subscribe("tom", Limits.devicesPerUser) == 201)
+        let devices = "/device_api/v1/instances/\(hub.project.instance)/devices/apns"
+        let json = "Content-Type: application/json\r\n"
+        let device = try client.post(devices, #"{"token":"t"}"#, headers: json)
+        let token = Proofs.token(
+            "mary", instance: hub.project.instance, secret: hub.project.secret,
+            expires: Int64(Date().timeIntervalSince1970) + 600)
+        let bound = try client.request(
+            "PUT", "\(devices)/\(device.json["id"]?.stringValue ?? "")/user",
+            headers: json + "Authorization: Bearer \(token)\r\n", body: [])
+        #expect(bound.status == 422, "\(bound.text)")
     }
 }

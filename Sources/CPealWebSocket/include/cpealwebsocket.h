@@ -36,7 +36,8 @@ typedef struct {
     const char *subprotocol;
     size_t maximum_message;
     int ping_seconds, hangup_seconds; /* of silence; 0: never */
-    int maximum_connections;
+    int handshake_seconds; /* from the connection to the end of the handshake */
+    int maximum_connections, maximum_handshakes; /* open, and not yet open: then the oldest goes */
     const char *certificate, *key; /* NULL: no TLS */
 } pws_server_options;
 

@@ -38,9 +38,8 @@ final class HTTPConnections: Sendable {
     }
 
     /// Cuts those whose time is over; the server's thread sees it as the client's end.
-    func cutOverdue() {
+    func cutOverdue(at now: ContinuousClock.Instant) {
         known.withLock { known in
-            let now = ContinuousClock.now
             // Within the lock: a socket that is in the table is not closed yet, so its number is nobody else's.
             for (name, connection) in known where connection.deadline.map({ $0 < now }) ?? false {
                 shutdown(connection.socket, Int32(SHUT_RDWR))

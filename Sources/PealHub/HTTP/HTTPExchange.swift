@@ -92,9 +92,10 @@ final class HTTPExchange: @unchecked Sendable {
         core.connections.wait(connection, seconds: core.configuration.bodySeconds)
         let fields = HTTPFieldReader.read(connection)
         requestID = HTTPRequestID.of(fields.headers)
-        guard target.count + fields.bytes <= core.configuration.maximumHeaderBytes else {
-            return refuseAndClose(.headersTooLarge)
-        }
+        // The version has always eight bytes; with it go two spaces and the line's end.
+        guard method.utf8.count + target.count + 12 + fields.bytes <= core.configuration.maximumHeaderBytes,
+            fields.count <= core.configuration.maximumHeaderFields
+        else { return refuseAndClose(.headersTooLarge) }
         // A NUL in the request line would silently cut the target: then the version is not where the target ends.
         guard let version, targetEnd.map({ $0 + 1 == version }) ?? false else {
             return refuseAndClose(.badRequest("bad_request_line", "The request line is malformed."))

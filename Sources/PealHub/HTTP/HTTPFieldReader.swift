@@ -7,10 +7,12 @@ internal import CPealHTTP
 
 /// Copies what libmicrohttpd knows of a request into values.
 enum HTTPFieldReader {
-    /// The header fields, their size on the wire, and whether all of them are valid UTF-8.
+    /// The header fields, their size on the wire with one space after each colon, how many they are, and whether all of them are valid
+    /// UTF-8.
     struct Fields {
         var headers = HTTPHeaders()
         var bytes = 0
+        var count = 0
         var areText = true
     }
 
@@ -43,6 +45,7 @@ enum HTTPFieldReader {
 extension HTTPFieldReader.Fields {
     fileprivate mutating func add(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         bytes += name.count + value.count + 4
+        count += 1
         guard let name = String(validating: name, as: UTF8.self),
             let value = String(validating: value, as: UTF8.self)
         else {

@@ -53,7 +53,9 @@ package final class HTTPServer: Sendable {
 
     /// Closes the connections that take too long for what they do: sending a head or a body, or reading an answer. To be called now
     /// and then; any thread.
-    package func cutOverdue() { core.connections.cutOverdue() }
+    ///
+    /// - Parameter now: the moment by which their time is over.
+    package func cutOverdue(at now: ContinuousClock.Instant = .now) { core.connections.cutOverdue(at: now) }
 
     /// Whether a certificate and its key can be used, without a change. Blocks for some milliseconds.
     /// Throws `cannotListen`.

@@ -37,6 +37,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var bodySeconds = HubLimits().bodySeconds
     /// Bytes of the request line and the header fields together; beyond, 431 and the connection is closed.
     package var maximumHeaderBytes = HubLimits.headers
+    /// Header fields; beyond, 431 and the connection is closed.
+    package var maximumHeaderFields = HubLimits.headerFields
     /// Bytes of a body, whatever the handler allows; beyond, 413.
     package var maximumBodyBytes = HubLimits.body
     /// Bytes of a refused body that are read and dropped so that the connection stays usable; beyond, it is closed.

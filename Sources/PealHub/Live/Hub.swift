@@ -16,6 +16,8 @@ actor Hub {
     static let drainMost: Milliseconds = 60_000
     /// Bytes of entries in a frame; commas and the frame's own members need the rest of ``Limits/frameDown``.
     static let frameBytes = Limits.frameDown - 2 * Limits.windowEntries
+    /// Bytes of a frame of entries without them and their commas, at most.
+    static let frameHead = 200
 
     nonisolated let service: WebSocketService
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
@@ -275,10 +277,14 @@ actor Hub {
             buffer.append(frame.bytes)
             return true
         case .entries(let position, let count, let bytes):
-            let limit = min(bytes, Self.frameBytes)
-            guard let entries = entries(after: position, count: count, bytes: limit, connection),
-                let last = entries.last, let session = connection.session.session
+            // Its commas and its own members count, too.
+            let room = min(bytes, Limits.frameDown) - Self.frameHead - count
+            guard let entries = entries(after: position, count: count, bytes: max(1, room), connection),
+                let last = entries.last, let session = connection.session.session,
+                // At least one was given; it goes beyond the window only where nothing else is out.
+                entries.count > 1 || last.content.count <= room || connection.session.unacknowledged == 0
             else { return false }
+            connection.fetched = []
             let before = buffer.count
             head.removeAll(keepingCapacity: true)
             Batch.appendHead(
@@ -305,7 +311,6 @@ actor Hub {
         guard let inbox = connection.inbox else { return nil }
         if let slice = connection.live?.ring.slice(after: position, count: count, bytes: bytes) { return slice }
         if let first = connection.fetched.first, first.position == position + 1 {
-            defer { connection.fetched = [] }
             // The window may have shrunk since the read.
             return connection.fetched.prefix(count)
         }
@@ -346,14 +351,14 @@ actor Hub {
     private func scheduleTick() {
         service.post(afterMilliseconds: Self.tick) {
             self.assumeIsolated { hub in
-                hub.ticked()
+                hub.ticked(now: hub.clock())
                 hub.scheduleTick()
             }
         }
     }
 
-    private func ticked() {
-        let now = clock()
+    /// Looks at the clock: what is over ends, and what is due is done.
+    func ticked(now: Milliseconds) {
         flushCursors(now)
         tidy()
         lookAtProjects(now)

@@ -102,6 +102,23 @@ final class RawHTTPClient {
         return false
     }
 
+    /// Whether the server has closed the connection, after whatever it sent.
+    func isCut() -> Bool {
+        do {
+            while true {
+                try fill()
+                buffer.removeAll()
+            }
+        } catch { return (error as? RawHTTPError)?.what == "closed" }
+    }
+
+    /// Waits for the next byte, and leaves it there.
+    func peek() throws -> UInt8 {
+        var byte: UInt8 = 0
+        guard recv(socket, &byte, 1, Int32(MSG_PEEK)) == 1 else { throw RawHTTPError(what: "peek: \(errno)") }
+        return byte
+    }
+
     /// Everything up to the end of the connection.
     func rest() throws -> String {
         while true {
@@ -121,6 +138,13 @@ final class RawHTTPClient {
             }
             try fill()
         }
+    }
+
+    /// The next bytes, so many.
+    func bytes(_ count: Int) throws -> [UInt8] {
+        while buffer.count < count { try fill() }
+        defer { buffer.removeFirst(count) }
+        return Array(buffer[..<count])
     }
 
     private func fill() throws {
