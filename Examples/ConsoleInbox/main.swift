@@ -9,21 +9,24 @@ guard words.count >= 4 else {
     print("usage: ConsoleInbox HUB KEY USER [HMAC]")
     exit(2)
 }
-setvbuf(stdout, nil, Int32(_IOLBF), 0)
+
+/// Prints a line at once, also where nobody sits at a terminal.
+func tell(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+
 let client = try PealClient(hub: words[1], apiKey: words[2])
 let user = try client.connectUser(externalId: words[3], hmac: words.count > 4 ? words[4] : nil)
 let store = user.store.build()
 
 func show(_ notification: DeliveredNotification) {
     let mark = notification.isRead ? " " : "•"
-    print("\(mark) \(notification.number)  \(notification.title ?? "No title")")
+    tell("\(mark) \(notification.number)  \(notification.title ?? "No title")")
 }
 
 let changes = store.changes
 try await store.refresh()
-if user.status.state != .live { print("offline: \(user.status.lastError ?? "no connection yet")") }
+if user.status.state != .live { tell("offline: \(user.status.lastError ?? "no connection yet")") }
 for notification in store { show(notification) }
-print("\(store.unreadCount) unread of \(store.totalCount); a number marks one read, Ctrl-D ends")
+tell("\(store.unreadCount) unread of \(store.totalCount); a number marks one read, Ctrl-D ends")
 
 // Arrivals and changes, whoever made them.
 let watching = Task {
@@ -44,9 +47,9 @@ for await line in lines {
     do {
         try await store.markAsRead(notification)
     } catch {
-        print("not done: \(error)")
+        tell("not done: \(error)")
     }
 }
 watching.cancel()
-let waiting = try await client.disconnectUser(externalId: words[3])
-if waiting > 0 { print("\(waiting) to be sent when there is a connection") }
+let waiting = try await client.disconnect(user)
+if waiting > 0 { tell("\(waiting) to be sent when there is a connection") }

@@ -12,7 +12,10 @@ guard words.count == 5 else {
     print("usage: Kiosk HUB KEY DIRECTORY INTEREST")
     exit(2)
 }
-setvbuf(stdout, nil, Int32(_IOLBF), 0)
+
+/// Prints a line at once, also where nobody sits at a terminal.
+func tell(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+
 let client = try PealClient(hub: words[1], apiKey: words[2], directory: words[3])
 // The kiosk is nobody's: it has the inbox of a device, which gets what is published to its interest.
 let inbox = try await client.device()
@@ -24,10 +27,10 @@ let unread = DeliveredQuery(read: false)
 func show() async throws {
     let page = try await inbox.page(DeliveredQuery(), limit: 5)
     for item in page.items {
-        print("\(item.read ? " " : "•") \(item.number)  \((try? item.decodeBody())?.title ?? "No title")")
+        tell("\(item.read ? " " : "•") \(item.number)  \((try? item.decodeBody())?.title ?? "No title")")
     }
     let waiting = try await inbox.outbox().count
-    print("\(await inbox.status.state), \(try await inbox.counts().unread) to acknowledge, \(waiting) to be sent")
+    tell("\(await inbox.status.state), \(try await inbox.counts().unread) to acknowledge, \(waiting) to be sent")
 }
 
 let changes = inbox.changes

@@ -67,4 +67,18 @@ public struct DeliveredNotification: Identifiable, Equatable, Sendable {
         attributes = body.attributes
         platform = body.payload
     }
+
+    /// In the place of one that is not there any more: nobody's number, no words.
+    static func gone(from inbox: InboxIdentity) -> DeliveredNotification { DeliveredNotification(gone: inbox) }
+
+    private init(gone inbox: InboxIdentity) {
+        id = ItemID(time: 0, counter: 0, random: 0)
+        number = 0
+        type = "message"
+        (title, content, category, topic, actionURL, mediaURL) = (nil, nil, nil, nil, nil, nil)
+        (notificationDeliveryDate, sentDate, expiryDate) = (.distantPast, .distantPast, nil)
+        (isRead, isSeen, isArchived) = (true, true, false)
+        self.inbox = inbox
+        (attributes, platform) = (nil, nil)
+    }
 }

@@ -13,7 +13,7 @@ extension NotificationStore {
 
     /// Loads the next page, the first one at the first call; observers are told of what is inserted. It gets the page, empty at the end. It
     /// reads what this device holds, and waits for no network: ``refresh()`` does.
-    public func fetch(completion: @escaping Completion<[DeliveredNotification]> = { _ in }) {
+    public func fetch(completion: @escaping Completion<[DeliveredNotification]>) {
         run({ (inbox, store) throws(PealError) in try inbox.fetch(store) }, completion)
     }
 
@@ -25,7 +25,7 @@ extension NotificationStore {
 
     /// Begins anew with the first page, once the inbox is up to date with the hub, or cannot be now: offline, refused, or not within ten
     /// seconds, when it shows what this device holds. Observers get `didReloadStore`.
-    public func refresh(completion: @escaping Completion<[DeliveredNotification]> = { _ in }) {
+    public func refresh(completion: @escaping Completion<[DeliveredNotification]>) {
         Task { [self] in
             let result: Result<[DeliveredNotification], PealError>
             do throws(PealError) {
@@ -48,7 +48,7 @@ extension NotificationStore {
 
     /// Marks a notification read, and so seen. `gone` where it is not there any more.
     public func markAsRead(
-        _ notification: DeliveredNotification, completion: @escaping Completion<DeliveredNotification> = { _ in }
+        _ notification: DeliveredNotification, completion: @escaping Completion<DeliveredNotification>
     ) { change(notification, .read(items: [notification.id], on: true, passive: false), completion) }
 
     /// Marks a notification read, as ``markAsRead(_:completion:)``.
@@ -59,7 +59,7 @@ extension NotificationStore {
 
     /// Marks a notification unread; it stays seen. `gone` where it is not there any more.
     public func markAsUnread(
-        _ notification: DeliveredNotification, completion: @escaping Completion<DeliveredNotification> = { _ in }
+        _ notification: DeliveredNotification, completion: @escaping Completion<DeliveredNotification>
     ) { change(notification, .read(items: [notification.id], on: false, passive: false), completion) }
 
     /// Marks a notification unread, as ``markAsUnread(_:completion:)``.
@@ -70,7 +70,7 @@ extension NotificationStore {
 
     /// Archives a notification. `gone` where it is not there any more.
     public func archive(
-        _ notification: DeliveredNotification, completion: @escaping Completion<DeliveredNotification> = { _ in }
+        _ notification: DeliveredNotification, completion: @escaping Completion<DeliveredNotification>
     ) { change(notification, .archive(items: [notification.id], on: true), completion) }
 
     /// Archives a notification, as ``archive(_:completion:)``.
@@ -81,7 +81,7 @@ extension NotificationStore {
 
     /// Takes a notification back from the archive. `gone` where it is not there any more.
     public func unarchive(
-        _ notification: DeliveredNotification, completion: @escaping Completion<DeliveredNotification> = { _ in }
+        _ notification: DeliveredNotification, completion: @escaping Completion<DeliveredNotification>
     ) { change(notification, .archive(items: [notification.id], on: false), completion) }
 
     /// Takes a notification back from the archive, as ``unarchive(_:completion:)``.
@@ -91,7 +91,7 @@ extension NotificationStore {
     }
 
     /// Deletes a notification for good, on every device. `gone` where it is not there any more.
-    public func delete(_ notification: DeliveredNotification, completion: @escaping Completion<Void> = { _ in }) {
+    public func delete(_ notification: DeliveredNotification, completion: @escaping Completion<Void>) {
         run({ (inbox, store) throws(PealError) in try inbox.remove(notification, hold: .zero, store) }) { result in
             completion(result.map { _ in })
         }
@@ -133,7 +133,7 @@ extension NotificationStore {
 
     /// Marks all notifications of the store read: not only the loaded ones, and none that came after what it shows. Where nothing but their
     /// state selects them it is one position mark, else one act for every 500 that match.
-    public func markAllRead(completion: @escaping Completion<Void> = { _ in }) {
+    public func markAllRead(completion: @escaping Completion<Void>) {
         run({ (inbox, store) throws(PealError) in try inbox.markAll(.read, store) }, completion)
     }
 
@@ -143,7 +143,7 @@ extension NotificationStore {
     }
 
     /// Marks all notifications of the store seen, as ``markAllRead(completion:)`` does for read.
-    public func markAllSeen(completion: @escaping Completion<Void> = { _ in }) {
+    public func markAllSeen(completion: @escaping Completion<Void>) {
         run({ (inbox, store) throws(PealError) in try inbox.markAll(.seen, store) }, completion)
     }
 

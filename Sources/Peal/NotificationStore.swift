@@ -16,6 +16,8 @@ public final class NotificationStore: RandomAccessCollection, Sendable {
 
     struct State {
         var contents = StoreContents()
+        /// What was shown before, where that was longer: for those who walk by indexes of it.
+        var longest: [DeliveredNotification] = []
         var contentObservers: [WeakObserver<any NotificationStoreContentObserver>] = []
         var countObservers: [WeakObserver<any NotificationStoreCountObserver>] = []
         var publishers: [WeakPublisher] = []
@@ -47,12 +49,32 @@ public final class NotificationStore: RandomAccessCollection, Sendable {
     public var startIndex: Int { 0 }
     /// ``count``.
     public var endIndex: Int { count }
-    /// The notification at an index below ``count``; another index traps, as an array's does.
-    public subscript(index: Int) -> DeliveredNotification { state.withLock { $0.contents.items[index] } }
+    /// The notification at an index below ``count``. Outside of the context the list may get shorter between `count` and this: an index of the
+    /// list before gives what was there. An index that never was one traps, as an array's does.
+    public subscript(index: Int) -> DeliveredNotification {
+        state.withLock { state in
+            if state.contents.items.indices.contains(index) { return state.contents.items[index] }
+            if state.longest.indices.contains(index) { return state.longest[index] }
+            precondition(state.isDisposed && index >= 0, "index out of range")
+            return DeliveredNotification.gone(from: core.identity)
+        }
+    }
+    /// The next index; without a look at ``count``, which may have become less.
+    public func index(after index: Int) -> Int { index + 1 }
+    /// The index before.
+    public func index(before index: Int) -> Int { index - 1 }
+    /// The index so many further on.
+    public func index(_ index: Int, offsetBy distance: Int) -> Int { index + distance }
+    /// How far two indexes are apart.
+    public func distance(from start: Int, to end: Int) -> Int { end - start }
     /// All that are loaded, of one state.
     public func notifications() -> [DeliveredNotification] { state.withLock { $0.contents.items } }
     /// Iterates over one state.
     public func makeIterator() -> IndexingIterator<[DeliveredNotification]> { notifications().makeIterator() }
+    /// Pairs of index and notification, of one state.
+    public func enumerated() -> EnumeratedSequence<[DeliveredNotification]> { notifications().enumerated() }
+    /// The loaded notifications from the oldest on, of one state.
+    public func reversed() -> [DeliveredNotification] { notifications().reversed() }
     /// Whether a first snapshot is being loaded: older ones are still to come, and the counts are of what is there so far.
     public var isPartial: Bool { state.withLock { $0.contents.counts.isPartial } }
 
@@ -95,8 +117,11 @@ public final class NotificationStore: RandomAccessCollection, Sendable {
     func show(_ update: StoreUpdate) {
         let before = state.withLock { state -> StoreContents? in
             guard !state.isDisposed else { return nil }
-            defer { state.contents = update.contents }
-            return state.contents
+            let before = state.contents
+            state.contents = update.contents
+            if before.items.count > state.longest.count { state.longest = before.items }
+            if state.contents.items.count >= state.longest.count { state.longest = [] }
+            return before
         }
         guard let before else { return }
         let (old, new) = (before.counts, update.contents.counts)
@@ -176,7 +201,7 @@ public final class NotificationStore: RandomAccessCollection, Sendable {
         guard !wasDisposed else { return }
         core.context.run { [self] in
             let before = state.withLock { state in
-                defer { state.contents = StoreContents() }
+                defer { (state.contents, state.longest) = (StoreContents(), []) }
                 return state.contents
             }
             let update = StoreUpdate(contents: StoreContents(), isReload: true)

@@ -79,18 +79,19 @@ extension PealClient {
         }
     }
 
-    /// Ends a user on this device, as ``disconnectUser(email:externalId:force:eraseReplica:completion:)``.
+    /// Ends a user on this device, as ``disconnectUser(email:externalId:force:eraseReplica:completion:)``. It has a name of its own because the
+    /// compiler would take the form with a completion in a script's top level.
     ///
-    /// - Returns: how many acts were not sent.
-    /// - Throws: ``PealError``: `invalid`, `pending`, `file`.
+    /// - Returns: how many acts were not sent; 0 where the user was disconnected before.
+    /// - Throws: ``PealError``: `pending`, `file`.
     @discardableResult
-    public func disconnectUser(
-        email: String? = nil, externalId: String? = nil, force: Bool = false, eraseReplica: Bool = false
+    public func disconnect(
+        _ user: User, force: Bool = false, eraseReplica: Bool = false
     ) async throws(PealError) -> Int {
         try await withCheckedContinuation { continuation in
-            disconnectUser(email: email, externalId: externalId, force: force, eraseReplica: eraseReplica) {
-                continuation.resume(returning: $0)
-            }
+            disconnectUser(
+                email: user.email, externalId: user.externalId, force: force, eraseReplica: eraseReplica
+            ) { continuation.resume(returning: $0) }
         }.get()
     }
 

@@ -25,7 +25,7 @@ public final class UserPreferences: Sendable {
     /// `invalid` for a slug that is none; nothing is set then.
     public func update(
         _ preferences: NotificationPreferences,
-        completion: @escaping NotificationStore.Completion<NotificationPreferences> = { _ in }
+        completion: @escaping NotificationStore.Completion<NotificationPreferences>
     ) { core.run({ (inbox) throws(PealError) in try inbox.update(preferences) }, then: completion) }
 
     /// Sets what is given, as ``update(_:completion:)``.
@@ -39,7 +39,7 @@ public final class UserPreferences: Sendable {
     /// Sets one channel of one category, as ``update(_:completion:)``.
     public func update(
         categorySlug: String, channelSlug: String, enabled: Bool,
-        completion: @escaping NotificationStore.Completion<NotificationPreferences> = { _ in }
+        completion: @escaping NotificationStore.Completion<NotificationPreferences>
     ) {
         update(NotificationPreferences(categorySlug, channelSlug, enabled), completion: completion)
     }

@@ -9,10 +9,12 @@ import Testing
 
 /// Everything of the client from eight threads at once: what the thread sanitizer looks at.
 @Suite struct EverythingAtOnceTests {
-    @Test func `every call from eight threads at once neither traps nor races, and all agree afterwards`() async throws {
+    @Test func `every call from eight threads at once neither traps nor races, and all agree afterwards`() async throws
+    {
         let bench = try Bench()
         for number in 1...60 {
-            try await bench.send("\(number)", to: "mary", category: number % 2 == 0 ? "even" : "odd", topic: "t\(number % 3)")
+            try await bench.send(
+                "\(number)", to: "mary", category: number % 2 == 0 ? "even" : "odd", topic: "t\(number % 3)")
         }
         let client = try bench.app("a")
         try await client.connectUser(externalId: "mary").store.build().refresh()
@@ -47,16 +49,17 @@ import Testing
             store.addCountObserver(recorder)
             let item = store.notifications().randomElement(using: &random)
             switch (Int.random(in: 0..<16, using: &random), item) {
-            case (0, _): store.refresh()
-            case (1, let item?): store.markAsRead(item)
-            case (2, let item?): store.markAsUnread(item)
-            case (3, let item?): store.archive(item)
-            case (4, let item?): store.unarchive(item)
-            case (5, let item?): if seed == 1 { store.delete(item) }
-            case (6, _): store.markAllSeen()
-            case (7, _): if step % 4 == 0 { store.markAllRead() }
+            case (0, _): store.refresh { _ in }
+            case (1, let item?): store.markAsRead(item) { _ in }
+            case (2, let item?): store.markAsUnread(item) { _ in }
+            case (3, let item?): store.archive(item) { _ in }
+            case (4, let item?): store.unarchive(item) { _ in }
+            case (5, let item?): if seed == 1 { store.delete(item) { _ in } }
+            case (6, _): store.markAllSeen { _ in }
+            case (7, _): if step % 4 == 0 { store.markAllRead { _ in } }
             case (8, _): user.store.dispose(with: store.predicate)
-            case (9, _): user.preferences.update(categorySlug: "odd", channelSlug: "email", enabled: step % 2 == 0)
+            case (9, _):
+                user.preferences.update(categorySlug: "odd", channelSlug: "email", enabled: step % 2 == 0) { _ in }
             case (10, _): _ = try? await user.preferences.fetch()
             case (11, _): if name == "paul" { client.disconnectUser(externalId: name) }
             case (12, let item?): _ = try? await store.delete(item, undoWithin: .seconds(5)).undo()

@@ -13,6 +13,7 @@ import Testing
     private final class Program: Sendable {
         private let process = Process()
         private let input = Pipe()
+        private let written = Pipe()
         private let text = Mutex("")
 
         init(_ name: String, _ arguments: [String], environment: [String: String]) throws {
@@ -20,9 +21,8 @@ import Testing
             process.arguments = arguments
             process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }
             process.standardInput = input
-            let output = Pipe()
-            process.standardOutput = output
-            output.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            process.standardOutput = written
+            written.fileHandleForReading.readabilityHandler = { [weak self] handle in
                 let bytes = handle.availableData
                 if bytes.isEmpty { handle.readabilityHandler = nil }
                 self?.text.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
@@ -44,7 +44,7 @@ import Testing
         }
 
         func prints(_ line: String) async -> Bool {
-            await eventually { self.text.withLock { $0.contains(line) } }
+            await eventually(seconds: 5) { self.text.withLock { $0.contains(line) } }
         }
 
         var output: String { text.withLock { $0 } }
@@ -70,14 +70,16 @@ import Testing
         try await bench.send("Second", to: "mary")
         #expect(await program.prints("• 2  Second"))
         program.type("1")
-        #expect(await program.prints("  1  First"))
+        #expect(await program.prints("  1  First"), "\(program.output)")
         program.endInput()
         #expect(await program.ends() && program.status == 0, "\(program.output)")
         let store = try bench.app("other").connectUser(externalId: "mary").store.build()
         #expect(await eventually { (try? await store.refresh()) != nil && store.unreadCount == 1 })
     }
 
-    @Test func `the service reacts once to each, also to what came while it was down, and stops when told`() async throws {
+    @Test func `the service reacts once to each, also to what came while it was down, and stops when told`()
+        async throws
+    {
         let bench = try Bench()
         try await bench.send("While down", to: "builder", category: "deploy")
         try await bench.send("Something else", to: "builder", category: "chat")
@@ -93,7 +95,9 @@ import Testing
             try await bench.send(title, to: "builder", category: "deploy")
             #expect(await program.prints(title))
             program.terminate()
-            #expect(await program.ends() && program.status == 0 && program.output.hasSuffix("stopped\n"), "\(program.output)")
+            #expect(
+                await program.ends() && program.status == 0 && program.output.hasSuffix("stopped\n"),
+                "\(program.output)")
         }
         let reacted = try String(contentsOfFile: log, encoding: .utf8)
         #expect(reacted == "While down\n$(touch /tmp/never); `x`\nLast\n")
@@ -104,9 +108,10 @@ import Testing
         let words = hubWords(bench)
         let directory = bench.directory + "/kiosk"
         let first = try Program("Kiosk", words + [directory, "lobby"], environment: [:])
-        #expect(await first.prints("live, 0 to acknowledge, 0 to be sent"))
+        #expect(await first.prints("live, 0 to acknowledge, 0 to be sent"), "\(first.output)")
         _ = try await HubAPI(hub: HubAddress(words[0])).publish(
-            instance: bench.hub.project.instance, secret: bench.hub.project.secret, target: "interests", names: ["lobby"],
+            instance: bench.hub.project.instance, secret: bench.hub.project.secret, target: "interests",
+            names: ["lobby"],
             payload: [("web", .object([("notification", .object([("title", .string("Lift out of order"))]))]))])
         #expect(await first.prints("Lift out of order"))
         first.type("q")

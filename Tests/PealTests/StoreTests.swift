@@ -162,7 +162,7 @@ import Testing
             let client = try bench.app("a")
             let user = try client.connectUser(externalId: "mary")
             try await user.store.build().refresh()
-            #expect(try await client.disconnectUser(externalId: "mary") == 0)
+            #expect(try await client.disconnect(client.connectUser(externalId: "mary")) == 0)
         }
         do {
             // Nobody listens at this address.
@@ -176,7 +176,7 @@ import Testing
             #expect(titles(store) == ["c", "b"] && store.unreadCount == 1)
             #expect(await eventually { user.status.outboxDepth == 2 && user.status.state == .offline })
             #expect(user.status.lastError != nil && client.status == user.status)
-            #expect(try await client.disconnectUser(externalId: "mary") == 2)
+            #expect(try await client.disconnect(client.connectUser(externalId: "mary")) == 2)
         }
         let user = try bench.app("a").connectUser(externalId: "mary")
         #expect(try await user.settled())

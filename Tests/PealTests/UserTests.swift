@@ -42,7 +42,7 @@ import Testing
         let recorder = StoreRecorder()
         mary.addContentObserver(recorder)
         mary.addCountObserver(recorder)
-        try await client.disconnectUser(externalId: "mary")
+        try await client.disconnect(client.connectUser(externalId: "mary"))
         #expect(mary.isEmpty && mary.unreadCount == 0)
         #expect(recorder.take() == ["reload 0", "total 0", "unread 0", "unseen 0"])
         try await bench.send("more for mary", to: "mary")
@@ -120,7 +120,7 @@ import Testing
             let list = mary.store.build()
             try await list.refresh()
             watch(client, mary, list, mary.store, mary.preferences, mary.core, try await mary.inbox())
-            try await client.disconnectUser(externalId: "mary")
+            try await client.disconnect(client.connectUser(externalId: "mary"))
         }
         // Neither without: the last reference ends it.
         do {
@@ -139,20 +139,21 @@ import Testing
         try await bench.send("a", to: "mary")
         let first = try bench.app("a")
         try await first.connectUser(externalId: "mary").store.build().refresh()
-        try await first.disconnectUser(externalId: "mary")
+        try await first.disconnect(first.connectUser(externalId: "mary"))
         let client = try bench.app("a", hub: "http://127.0.0.1:1")
         let store = try client.connectUser(externalId: "mary").store.build()
         try await store.fetch()
         try await store.markAsRead(store[0])
         let path = client.path(of: .user(externalID: "mary", email: nil))
         let error = await #expect(throws: PealError.self) {
-            try await client.disconnectUser(externalId: "mary", eraseReplica: true)
+            try await client.disconnect(client.connectUser(externalId: "mary"), eraseReplica: true)
         }
         #expect(error?.code == .pending && store.count == 1)
-        #expect(try await client.disconnectUser(externalId: "mary", force: true, eraseReplica: true) == 1)
+        #expect(
+            try await client.disconnect(client.connectUser(externalId: "mary"), force: true, eraseReplica: true) == 1)
         let left = try FileManager.default.contentsOfDirectory(atPath: bench.directory + "/a")
         #expect(!FileManager.default.fileExists(atPath: path) && left.isEmpty, "\(left)")
-        #expect(try await client.disconnectUser(externalId: "nobody") == 0)
+        #expect(try await client.disconnect(client.connectUser(externalId: "nobody")) == 0)
     }
 
     @Test func `a code that comes later lets in a user who was refused`() async throws {

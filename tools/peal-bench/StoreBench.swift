@@ -1,13 +1,9 @@
+import CPealBench
 import Dispatch
 import Foundation
 import Peal
 import PealModel
 import PealReplica
-import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Stores of an inbox of many items: the first page, what a commit costs with so many stores open, and the memory of one.
 enum StoreBench {
@@ -48,7 +44,7 @@ enum StoreBench {
         for (_, predicate) in predicates { user.store.dispose(with: predicate) }
         try await changes(size, user, inbox, predicates)
         try memory(size, await heap(user))
-        try await client.disconnectUser(externalId: "bench")
+        try await client.disconnect(user)
     }
 
     /// An act, with no store open, with each alone and with all of them: what a store adds to it is its difference.
@@ -86,10 +82,10 @@ enum StoreBench {
     /// Bytes of the heap that a second store of the inbox takes, with what the first one made SQLite keep already there.
     private static func heap(_ user: User) async throws -> Int {
         try await user.store.build().fetch()
-        let before = mallinfo2().uordblks
+        let before = baseline_heap()
         let store = user.store.build(read: .unread)
         try await store.fetch()
-        return Int(mallinfo2().uordblks) - Int(before)
+        return Int(baseline_heap()) - Int(before)
     }
 
     private static func memory(_ size: Int, _ bytes: Int) throws {

@@ -24,4 +24,7 @@ void statement_count_start(void);
 int64_t statement_count(void);
 int64_t commit_count(void);
 
+/* Bytes that are allocated from the C library's heap, in all threads' parts of it. */
+unsigned long baseline_heap(void);
+
 #endif
