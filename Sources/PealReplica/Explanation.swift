@@ -33,7 +33,14 @@ public struct Explanation: Equatable, Sendable {
     public struct Field: Equatable, Sendable {
         /// Which one. The raw value is what JSON says.
         public enum Name: String, Sendable {
-            case read, seen, archived, deleted
+            /// Whether it is read.
+            case read
+            /// Whether it is seen.
+            case seen
+            /// Whether it is archived.
+            case archived
+            /// Whether it is deleted.
+            case deleted
         }
 
         /// What decided. The raw value is what JSON says.
