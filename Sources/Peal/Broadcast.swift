@@ -34,6 +34,8 @@ final class Broadcast<Value: Sendable>: Sendable {
         return stream
     }
 
+    var hasFinished: Bool { state.withLock { $0.finished } }
+
     func send(_ value: Value) {
         for continuation in state.withLock({ Array($0.continuations.values) }) { continuation.yield(value) }
     }
@@ -69,4 +71,6 @@ final class Told<Value: Sendable & Equatable>: Sendable {
     }
 
     func finish() { streams.finish() }
+
+    var hasFinished: Bool { streams.hasFinished }
 }
