@@ -13,6 +13,8 @@ public struct HubAPI: Sendable {
     /// Publishes to interests (`interests`) or users (`users`) of an instance.
     ///
     /// - Parameters:
+    ///   - instance: the project's instance id.
+    ///   - secret: the project's secret.
     ///   - target: `interests` or `users`.
     ///   - names: the interests, or the users' external ids.
     ///   - payload: the platform objects, such as `{"apns": …}`.
@@ -33,7 +35,9 @@ public struct HubAPI: Sendable {
 
     /// A user's list, as the hub has it.
     ///
-    /// - Parameter headers: who asks, as the inbox surface wants it.
+    /// - Parameters:
+    ///   - headers: who asks, as the inbox surface wants it.
+    ///   - query: `per_page`, `page`, `read`, … as the inbox surface has them.
     /// - Returns: the answer's JSON object.
     /// - Throws: ``PealError``: `unreachable`, `refused`.
     public func notifications(

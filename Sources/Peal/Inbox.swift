@@ -253,6 +253,7 @@ public actor Inbox {
     /// Does something: durable, and shown, when this returns; sent when there is a hub.
     ///
     /// - Parameters:
+    ///   - operation: what was done.
     ///   - observed: the view that the person acted on, as a page carries it; nil for the present one.
     ///   - hold: milliseconds in which ``undo(_:)`` takes it back.
     /// - Returns: the act's uid.

@@ -104,7 +104,9 @@ extension NotificationStore {
 
     /// Deletes a notification, which ``HeldAct/undo()`` takes back within a time, or until the next act of any kind.
     ///
-    /// - Parameter time: whole milliseconds count; at most an hour.
+    /// - Parameters:
+    ///   - notification: which one.
+    ///   - time: whole milliseconds count; at most an hour.
     /// - Throws: ``PealError``: `gone`, `invalid` for a time outside 0 to an hour, and those of every call.
     public func delete(
         _ notification: DeliveredNotification, undoWithin time: Duration
@@ -117,7 +119,9 @@ extension NotificationStore {
 
     /// Archives a notification, which ``HeldAct/undo()`` takes back within a time, or until the next act of any kind.
     ///
-    /// - Parameter time: whole milliseconds count; at most an hour.
+    /// - Parameters:
+    ///   - notification: which one.
+    ///   - time: whole milliseconds count; at most an hour.
     /// - Throws: ``PealError``: `gone`, `invalid` for a time outside 0 to an hour, and those of every call.
     public func archive(
         _ notification: DeliveredNotification, undoWithin time: Duration

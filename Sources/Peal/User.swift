@@ -2,7 +2,7 @@ internal import PealModel
 public import PealReplica
 
 /// A user whose inbox is connected: their stores, their preferences, and where the connection stands. Made by
-/// ``PealClient/connectUser(externalId:email:hmac:freshToken:)``; the same arguments give the same user until they are disconnected.
+/// ``PealClient/connectUser(email:externalId:hmac:freshToken:)``; the same arguments give the same user until they are disconnected.
 public final class User: Sendable {
     /// The app's own id of the user.
     public let externalId: String?

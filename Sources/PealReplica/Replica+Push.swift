@@ -130,7 +130,9 @@ extension Replica {
     /// Takes the answer to a resend: it settles when the cursor has reached the log in which its entry is, so that what is shown
     /// does not vanish in between. Blocking.
     ///
-    /// - Parameter position: the hub's head when it answered.
+    /// - Parameters:
+    ///   - settled: what the hub answered.
+    ///   - position: the hub's head when it answered.
     /// - Returns: the highest own number that is settled, or will be without another send.
     public func settled(_ settled: [Settled], at position: Position) throws(ReplicaError) -> Int64 {
         try write(.normal) { () throws(SQLiteError) in

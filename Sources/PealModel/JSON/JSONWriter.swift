@@ -14,7 +14,7 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Opens an object, as an element or after ``key(_:)-1c5c``.
+    /// Opens an object, as an element or after ``key(_:)-(String)``.
     public mutating func beginObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))

@@ -30,7 +30,7 @@ extension HubSession {
     public enum Output: Equatable, Sendable {
         /// A frame that is ready.
         case frame(DownFrame)
-        /// Entries after a position, at most so many and so many bytes; then ``HubSession/sent(to:bytes:)``.
+        /// Entries after a position, at most so many and so many bytes; then ``HubSession/sent(to:bytes:now:)``.
         case entries(after: Position, count: Int, bytes: Int)
     }
 }
