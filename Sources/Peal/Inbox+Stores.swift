@@ -1,5 +1,6 @@
 internal import PealModel
 internal import PealReplica
+internal import PealSQLite
 
 /// The stores of an inbox: what they show follows each commit, on the inbox's thread.
 extension Inbox {
@@ -25,8 +26,24 @@ extension Inbox {
         return update.inserted.map { update.contents.items[$0] }
     }
 
+    /// What expires leaves the lists by time alone, also where no hub says so.
+    private func watchExpiry() {
+        if let expiryTimer { executor.cancel(expiryTimer) }
+        expiryTimer = nil
+        guard let delay = try? replica.timeToNextExpiry() else { return }
+        // Not for longer than a day, so that a clock that is set is noticed.
+        expiryTimer = executor.post(afterMilliseconds: min(delay, 86_400_000) + 1) { [weak self] in
+            self?.assumeIsolated { inbox in
+                var change = Change()
+                change.everything = true
+                inbox.tellChange(change)
+            }
+        }
+    }
+
     private func feed(_ store: NotificationStore) -> StoreFeed {
         if let feed = storeFeeds[ObjectIdentifier(store)] { return feed }
+        defer { watchExpiry() }
         let window = StoreWindow(store.predicate.query, configuration.identity)
         let feed = StoreFeed(window: window, store: store)
         storeFeeds[ObjectIdentifier(store)] = feed
@@ -38,7 +55,8 @@ extension Inbox {
 
     /// Shows a commit, of this process or another, in every store.
     func followStores(_ change: Change) {
-        guard change.items else { return }
+        guard change.items, !storeFeeds.isEmpty else { return }
+        defer { watchExpiry() }
         for (id, feed) in storeFeeds {
             guard let store = feed.store else {
                 storeFeeds[id] = nil

@@ -61,6 +61,8 @@ public actor Inbox {
     var letGoTimer: UInt64?
     /// Stores that were fetched, by their identity.
     var storeFeeds: [ObjectIdentifier: StoreFeed] = [:]
+    /// When the next item expires.
+    var expiryTimer: UInt64?
     /// Who waits for the hub.
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var nextWaiter = 0
@@ -309,6 +311,7 @@ public actor Inbox {
         statusStreams.finish()
         noticeStreams.finish()
         storeFeeds = [:]
+        if let expiryTimer { executor.cancel(expiryTimer) }
         tellHealth = nil
         for waiter in waiters.values { waiter.resume() }
         waiters = [:]

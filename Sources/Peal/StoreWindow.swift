@@ -34,6 +34,8 @@ final class StoreWindow {
     private let query: DeliveredQuery
     private let identity: InboxIdentity
     private(set) var contents = StoreContents()
+    /// The counts have followed each step since they were last walked.
+    private var countsAreKnown = false
     /// Everything of the query at this position or above is in the window; 0 where that is all there is.
     private var reach = Position.max
 
@@ -47,6 +49,7 @@ final class StoreWindow {
         _ = try changing(replica) { () throws(ReplicaError) in
             contents.items = []
             reach = .max
+            countsAreKnown = false
             try load(replica, upTo: Self.pageSize)
         }
         return StoreUpdate(contents: contents, isReload: true)
@@ -68,7 +71,8 @@ final class StoreWindow {
             if change.everything || touched.count > Self.singleLimit {
                 try readAnew(replica)
             } else {
-                for position in touched where position >= reach { try look(at: position, replica) }
+                let new = Set(change.inserted)
+                for position in touched { try look(at: position, isNew: new.contains(position), replica) }
             }
             // A first page is never shown with less than there is.
             try load(replica, upTo: Self.pageSize)
@@ -83,6 +87,7 @@ final class StoreWindow {
         let before = (contents, reach)
         do throws(ReplicaError) {
             try replica.consistently { () throws(ReplicaError) in
+                countsAreKnown = true
                 try body()
                 try measure(replica)
             }
@@ -106,10 +111,18 @@ final class StoreWindow {
         if page.next == nil, !page.isPartial { reach = 0 }
     }
 
-    private func look(at position: Position, _ replica: Replica) throws(ReplicaError) {
+    private func look(at position: Position, isNew: Bool, _ replica: Replica) throws(ReplicaError) {
+        guard position >= reach || isNew else {
+            // What it was is not known, so neither is what it takes from the counts.
+            countsAreKnown = false
+            return
+        }
         let found = try replica.item(number: position, matching: query).map { DeliveredNotification($0, in: identity) }
         let index = contents.items.partitioningIndex { $0.number <= Int(position) }
         let isThere = index < contents.items.count && contents.items[index].number == Int(position)
+        if isThere { count(contents.items[index], -1) }
+        if let found { count(found, 1) }
+        guard position >= reach else { return }
         switch (found, isThere) {
         case (let found?, true): contents.items[index] = found
         case (let found?, false): contents.items.insert(found, at: index)
@@ -118,8 +131,15 @@ final class StoreWindow {
         }
     }
 
+    private func count(_ notification: DeliveredNotification, _ step: Int64) {
+        contents.counts.total += step
+        if !notification.isRead { contents.counts.unread += step }
+        if !notification.isSeen { contents.counts.unseen += step }
+    }
+
     /// Everything at or above the reach again.
     private func readAnew(_ replica: Replica) throws(ReplicaError) {
+        countsAreKnown = false
         guard reach < .max else { return }
         var items: [DeliveredNotification] = []
         // What is loaded stays loaded under what a reconnect brings; without a bound, a window that reached the end would grow with the
@@ -143,7 +163,11 @@ final class StoreWindow {
 
     /// Counts, the view, and whether there is more.
     private func measure(_ replica: Replica) throws(ReplicaError) {
-        contents.counts = try replica.counts(query)
+        // Of the whole inbox they cost nothing; of a category or topic they cost a walk over it, unless each step of the change is known.
+        let isWalk = query.categories != nil || query.topics != nil || query.archived != false
+        if !isWalk || !countsAreKnown || contents.view == nil || contents.counts.isPartial {
+            contents.counts = try replica.counts(query)
+        }
         contents.view = try replica.view()
         guard reach > 0 else {
             contents.hasNextPage = false

@@ -14,22 +14,28 @@ extension Queries {
         stateless.read = nil
         stateless.seen = nil
         var all = Counts(isPartial: frame.isPartial)
-        if stateless == DeliveredQuery() {
-            all.total = try count(.kept, frame)
-            all.unread = try count(.unread, frame)
-            all.unseen = try count(.unseen, frame)
-        } else {
-            for part in Self.parts(stateless) {
-                all.total += try count(part, frame)
-                all.unread += try count(part, read: false, frame)
-                all.unseen += try count(part, seen: false, frame)
+        for part in Self.parts(stateless) {
+            if part == DeliveredQuery() {
+                all.total += try count(.kept, frame)
+                all.unread += try count(.unread, frame)
+                all.unseen += try count(.unseen, frame)
+            } else {
+                try add(part, to: &all, frame)
             }
         }
         return all.limited(read: query.read, seen: query.seen)
     }
 
-    /// An item has one category and one topic, so a list of either is the sum of queries of one, each with its index.
+    /// An item has one category and one topic, and is archived or not, so a query of several is the sum of queries of one, each with its
+    /// index.
     private static func parts(_ query: DeliveredQuery) -> [DeliveredQuery] {
+        if query.archived == nil {
+            return [false, true].flatMap { archived in
+                var part = query
+                part.archived = archived
+                return parts(part)
+            }
+        }
         func each(_ values: [String], _ key: WritableKeyPath<DeliveredQuery, [String]?>) -> [DeliveredQuery] {
             Set(values.map { Array($0.utf8) }).map { value in
                 var part = query
@@ -42,21 +48,18 @@ extension Queries {
         return [query]
     }
 
-    private func count(
-        _ query: DeliveredQuery, read: Bool? = nil, seen: Bool? = nil, _ frame: Frame
-    ) throws(SQLiteError) -> Int64 {
-        // The index of the category or topic leads, where there is one: it holds less than that of all that is unread.
-        let driver = query.topics == nil && query.categories == nil ? nil : Driver(query)
-        var query = query
-        query.read = read
-        query.seen = seen
-        var sum: Int64 = 0
-        for branch in Branch.all(query, driver: driver ?? Driver(query), frame) {
-            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
-                try row.step() ? row.int64(0) : 0
+    /// One walk over what the query lists.
+    private func add(_ query: DeliveredQuery, to counts: inout Counts, _ frame: Frame) throws(SQLiteError) {
+        for branch in Branch.all(query, driver: Driver(query), frame) {
+            var shape = Shape(query, branch, frame, page: nil)
+            shape.countsStates = true
+            let found = try run(branch, shape, frame) { (row) throws(SQLiteError) in
+                try row.step() ? (row.int64(0), row.int64(1), row.int64(2)) : (0, 0, 0)
             }
+            counts.total += found.0
+            counts.unread += found.1
+            counts.unseen += found.2
         }
-        return sum
     }
 
     private func count(_ driver: Driver, _ frame: Frame) throws(SQLiteError) -> Int64 {

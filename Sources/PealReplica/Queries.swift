@@ -134,6 +134,8 @@ final class Queries {
         var archived: Bool
         /// The rows of a page; nil for a count.
         var page: Int?
+        /// A count that tells how many are unread and unseen, too.
+        var countsStates = false
 
         init(_ query: DeliveredQuery, _ branch: Branch, _ frame: Frame, page: Int?) {
             self.query = query
@@ -148,7 +150,12 @@ final class Queries {
     private var prepared: [Shape: PreparedQuery] = [:]
 
     private func sql(_ shape: Shape, _ branch: Branch, _ frame: Frame) -> String {
-        let select = shape.page == nil ? "count(*)" : Self.itemColumns
+        var select = shape.page == nil ? "count(*)" : Self.itemColumns
+        if shape.countsStates {
+            let read = shape.read ? Shown.read : Shown.readAboveMarks
+            let seen = shape.seen ? Shown.seen : Shown.seenAboveMarks
+            select += ", coalesce(sum(1 - (\(read))), 0), coalesce(sum(1 - (\(seen))), 0)"
+        }
         let tail = shape.page.map { " AND position < ?6 ORDER BY position DESC LIMIT \($0)" } ?? ""
         return "SELECT \(select) FROM item \(branch.source) WHERE \(branch.condition)"
             + Filter.sql(shape.query, branch, frame) + tail

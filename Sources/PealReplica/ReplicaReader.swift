@@ -84,6 +84,19 @@ extension Replica: ReplicaReading {
     /// Acts that are not settled, in their order, and dead letters. Blocking.
     public func outbox() throws(ReplicaError) -> [OutboxItem] { try queries.read(queries.outbox) }
 
+    /// Milliseconds until the next item expires; nil where none will. Blocking.
+    public func timeToNextExpiry() throws(ReplicaError) -> Milliseconds? {
+        try queries.read { () throws(SQLiteError) in
+            let now = try queries.frame().now
+            return try queries.connection.statement(
+                "SELECT expires FROM item INDEXED BY item_expires WHERE expires > ?1 ORDER BY expires LIMIT 1"
+            ) { (query) throws(SQLiteError) in
+                query.bind(1, now)
+                return try query.step() ? query.int64(0) - now : nil
+            }
+        }
+    }
+
     /// How many acts are not settled, and how many dead letters there are. Blocking.
     public func outboxDepth() throws(ReplicaError) -> (waiting: Int, dead: Int) {
         try queries.read { () throws(SQLiteError) in

@@ -206,4 +206,98 @@ import Testing
         await #expect(throws: PealError.self) { try await store.delete(store[0], undoWithin: .seconds(3_601)) }
         #expect(titles(store) == ["b", "a"])
     }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `whatever happens, each store shows what reading it anew shows, and its steps lead there`(seed: UInt64)
+        async throws
+    {
+        let bench = try Bench()
+        for number in 1...70 {
+            try await bench.send(
+                "\(number)", to: "mary", category: ["a", "b", nil][number % 3], topic: number % 2 == 0 ? "t" : nil)
+        }
+        let user = try bench.app("a").connectUser(externalId: "mary")
+        let predicates = [
+            StorePredicate(), StorePredicate(read: .unread), StorePredicate(categories: ["a"]),
+            StorePredicate(read: .read, categories: ["a", "b"]), StorePredicate(archived: true),
+            StorePredicate(seen: .unseen, archived: nil), StorePredicate(categories: ["b"], topics: ["t"]),
+            StorePredicate(read: .unread, archived: nil, topics: ["t", "u"]),
+        ]
+        let stores = predicates.map { user.store.build(predicate: $0) }
+        try await stores[0].refresh()
+        for store in stores.dropFirst() { try await store.fetch() }
+        let walkers = stores.map { store in StoreWalker(store) }
+        var random = SplitMix64(seed: seed)
+        let inbox = try await user.inbox()
+        for _ in 0..<40 {
+            let some = try await inbox.page(DeliveredQuery(archived: nil), limit: 70).items
+                .filter { _ in Int.random(in: 0..<12, using: &random) == 0 }.map(\.id)
+            switch Int.random(in: 0..<9, using: &random) {
+            case 0...2: try await inbox.perform(.read(items: some, on: Bool.random(using: &random), passive: false))
+            case 3: try await inbox.perform(.seen(items: some))
+            case 4, 5: try await inbox.perform(.archive(items: some, on: Bool.random(using: &random)))
+            case 6: if let one = some.first { try await inbox.perform(.delete(items: [one])) }
+            case 7: try await inbox.perform(.mark(.read, upTo: Position.random(in: 1...70, using: &random)))
+            default: try await bench.send("more", to: "mary", category: "a", topic: "t")
+            }
+        }
+        #expect(try await user.settled())
+        for (index, store) in stores.enumerated() {
+            // In the context, so that nothing comes between.
+            let shown = store.snapshot
+            var page = try await inbox.page(predicates[index].query, limit: 1_000).items
+            if store.hasNextPage { page = Array(page.prefix(store.count)) }
+            #expect(shown.notifications.map(\.id) == page.map(\.id), "seed \(seed), \(predicates[index])")
+            #expect(shown.notifications.map(\.isRead) == page.map(\.read), "seed \(seed), \(predicates[index])")
+            let all = try await inbox.page(predicates[index].query, limit: 1_000).items
+            #expect(shown.totalCount == all.count, "seed \(seed), \(predicates[index])")
+            #expect(shown.unreadCount == all.count { !$0.read }, "seed \(seed), \(predicates[index])")
+            #expect(shown.unseenCount == all.count { !$0.seen }, "seed \(seed), \(predicates[index])")
+            #expect(walkers[index].ids == shown.notifications.map(\.id), "seed \(seed), \(predicates[index])")
+        }
+    }
+
+    @Test func `what expires leaves list and counts by time alone`() async throws {
+        let bench = try Bench()
+        try await bench.send("stays", to: "mary", category: "a")
+        let soon = Int(Date().timeIntervalSince1970) + 3
+        try await bench.native(
+            "/v1/publishes", "{\"users\":[\"mary\"],\"title\":\"goes\",\"category\":\"a\",\"expires_at\":\(soon)}")
+        do {
+            let client = try bench.app("a")
+            try await client.connectUser(externalId: "mary").store.build().refresh()
+            try await client.disconnect(client.connectUser(externalId: "mary"))
+        }
+        // No hub tells.
+        let user = try bench.app("a", hub: "http://127.0.0.1:1").connectUser(externalId: "mary")
+        let (all, some) = (user.store.build(), user.store.build(categories: ["a"]))
+        try await all.fetch()
+        try await some.fetch()
+        #expect(await eventually { all.map(\.title) == ["stays"] && some.map(\.title) == ["stays"] })
+        #expect(all.totalCount == 1 && some.totalCount == 1 && some.unreadCount == 1)
+    }
+}
+
+/// Follows a store by the indexes it tells, as a table view does.
+final class StoreWalker: NotificationStoreContentObserver, Sendable {
+    private let list: Mutex<[ItemID]>
+
+    init(_ store: NotificationStore) {
+        list = Mutex(store.map(\.id))
+        store.addContentObserver(self)
+    }
+
+    var ids: [ItemID] { list.withLock { $0 } }
+
+    func didReloadStore(_ store: NotificationStore) { list.withLock { $0 = store.map(\.id) } }
+    func store(_ store: NotificationStore, didInsertNotificationsAt indexes: [Int]) {
+        list.withLock { for index in indexes { $0.insert(store[index].id, at: index) } }
+    }
+    func store(_ store: NotificationStore, didChangeNotificationAt indexes: [Int]) {
+        list.withLock { for index in indexes { precondition($0[index] == store[index].id) } }
+    }
+    func store(_ store: NotificationStore, didDeleteNotificationAt indexes: [Int]) {
+        list.withLock { for index in indexes.reversed() { $0.remove(at: index) } }
+    }
+    func store(_ store: NotificationStore, didChangeHasNextPage hasNextPage: Bool) {}
 }

@@ -56,6 +56,17 @@ extension Bench {
         try await post("/notifications", body)
     }
 
+    /// Publishes by the native surface.
+    func native(_ path: String, _ body: String) async throws {
+        let code = Data("\(hub.project.apiKey):\(hub.project.secret)".utf8).base64EncodedString()
+        let (status, answer) = try await HubAddress("http://127.0.0.1:\(hub.httpPort)").request(
+            "POST", path.split(separator: "/").map(String.init), headers: ["Authorization": "Basic \(code)"],
+            body: Array(body.utf8), seconds: 20)
+        guard (200..<300).contains(status) else {
+            throw PealError(.refused, String(decoding: answer, as: UTF8.self), status: status)
+        }
+    }
+
     /// Publishes to the hub as its operator.
     func post(_ path: String, method: String = "POST", _ body: String) async throws {
         let (status, answer) = try await HubAddress("http://127.0.0.1:\(hub.httpPort)").request(
