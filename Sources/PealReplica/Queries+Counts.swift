@@ -10,7 +10,7 @@ extension Queries {
     /// Of a query: what it lists, and how much of that is unread and unseen. What is read follows from what is unread, and nothing is
     /// read and unseen (docs/sync.md section 9), so three counts without a state answer for every state.
     func counts(_ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> Counts {
-        var stateless = query
+        var stateless = Search.normal(query)
         stateless.read = nil
         stateless.seen = nil
         var all = Counts(isPartial: frame.isPartial)
@@ -46,13 +46,13 @@ extension Queries {
         _ query: DeliveredQuery, read: Bool? = nil, seen: Bool? = nil, _ frame: Frame
     ) throws(SQLiteError) -> Int64 {
         // The index of the category or topic leads, where there is one: it holds less than that of all that is unread.
-        let driver = query.topics == nil && query.categories == nil ? nil : Driver(query)
+        let driver = query.topics == nil && query.categories == nil && query.text == nil ? nil : Driver(query)
         var query = query
         query.read = read
         query.seen = seen
         var sum: Int64 = 0
         for branch in Branch.all(query, driver: driver ?? Driver(query), frame) {
-            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
+            sum += try run(query, branch, page: nil, frame) { (row) throws(SQLiteError) in
                 try row.step() ? row.int64(0) : 0
             }
         }
@@ -71,7 +71,7 @@ extension Queries {
                 sum += try tallied(driver, above: branch.upTo) - expired(driver, above: branch.upTo, frame)
             }
             guard branch.above < branch.upTo else { continue }
-            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
+            sum += try run(query, branch, page: nil, frame) { (row) throws(SQLiteError) in
                 try row.step() ? row.int64(0) : 0
             }
         }
