@@ -62,11 +62,13 @@ static int read_some(pws_connection *c) {
 
 static int complete(pws_connection *c) {
     static const char cut[] = "the answer was cut off";
-    if (c->reading && *c->reading == c->read_from) {
+    unsigned status = lws_http_client_http_response(c->wsi);
+    /* These have no body that could be missing (RFC 9110 sections 15.3.5 and 15.4.5). */
+    if (c->reading && *c->reading == c->read_from && status != 204 && status != 304) {
         pws_connection_why(c, PWS_CODE_LOST, cut, sizeof cut - 1);
         return -1;
     }
-    pws_connection_why(c, (uint16_t)lws_http_client_http_response(c->wsi), NULL, 0);
+    pws_connection_why(c, (uint16_t)status, NULL, 0);
     pws_tell(c, PWS_MESSAGE, c->message, c->count);
     return -1; /* the connection is not used again */
 }

@@ -8,7 +8,9 @@ public struct DeliveredNotification: Identifiable, Equatable, Sendable {
     public let id: ItemID
     /// Its place in its inbox: the integer that a push carries as `message_response_id`.
     public let number: Int
-    /// `message`, `survey`, `video`, `image`, `audio` or the app's own word.
+    /// The publish that it came from: the same in every inbox that got it.
+    public let publish: String
+    /// ``NotificationType`` has the known ones: `message`, `survey`, `video`, `image`, `audio`; else the app's own word.
     public let type: String
     /// Nil for a platform payload without one.
     public let title: String?
@@ -44,12 +46,17 @@ public struct DeliveredNotification: Identifiable, Equatable, Sendable {
     /// The platform objects of the publish (`apns`, `fcm`, `web`); nil where there are none. Decoded at each call.
     public var payload: JSON? { platform.flatMap { try? JSON($0) } }
 
+    /// Of a survey what is asked: the custom attribute `questions`, in the publisher's own shape; nil where there is none.
+    /// ``PealClient/answer(_:with:)`` gives an answer back.
+    public var questions: JSON? { customAttributes?["questions"] }
+
     init(_ item: DeliveredItem, in inbox: InboxIdentity) {
         // The hub has checked it; should one be broken all the same, the item is listed without its words.
         let body = (try? item.decodeBody()) ?? ItemBody(title: nil, sent: item.sent)
         func date(_ time: Milliseconds) -> Date { Date(timeIntervalSince1970: Double(time) / 1_000) }
         id = item.id
         number = Int(item.number)
+        publish = item.publish
         type = item.type
         title = body.title
         content = body.content
@@ -74,6 +81,7 @@ public struct DeliveredNotification: Identifiable, Equatable, Sendable {
     private init(gone inbox: InboxIdentity) {
         id = ItemID(time: 0, counter: 0, random: 0)
         number = 0
+        publish = ""
         type = "message"
         (title, content, category, topic, actionURL, mediaURL) = (nil, nil, nil, nil, nil, nil)
         (notificationDeliveryDate, sentDate, expiryDate) = (.distantPast, .distantPast, nil)

@@ -25,7 +25,10 @@ extension PealClient {
         let (user, isNew) = connected.user(path) { closing in
             let core = UserCore(
                 identity, context: callbacks,
-                status: { [weak connected] status in connected?.tell(status, of: path) },
+                status: { [weak connected, weak tokens] status in
+                    connected?.tell(status, of: path)
+                    if status?.state == .live { tokens?.hubIsThere() }
+                },
                 open: { [configuration = configuration(identity, proof, freshToken)] () async throws(PealError) in
                     // The file of a user who is being disconnected is let go first.
                     await closing?.value
@@ -36,7 +39,14 @@ extension PealClient {
             guard case .user(let externalID, let email) = identity else { preconditionFailure("a user's identity") }
             return User(externalId: externalID, email: email, core: core)
         }
-        if !isNew, hmac != nil {
+        if isNew {
+            tokens.connected(
+                Self.name(path),
+                DeviceTokens.Credentials(
+                    externalId: user.externalId, email: user.email, hmac: proof.hmac, freshToken: freshToken))
+            tracked.resume()
+        } else if hmac != nil {
+            tokens.renew(Self.name(path), hmac: proof.hmac)
             user.core.run({ (inbox) in inbox.renew(proof) }) { _ in }
         }
         return user
@@ -99,7 +109,10 @@ extension PealClient {
         _ path: String, force: Bool, erase: Bool, _ completion: @escaping @Sendable (Result<Int, PealError>) -> Void
     ) {
         let callbacks = callbacks
+        let tokens = tokens
         connected.end(path) { user, before in
+            // Where nobody is connected now, a token of an earlier launch goes.
+            tokens.disconnected(Self.name(path))
             user?.store.end()
             let ended = user?.core.end(force: force)
             return Task {
@@ -109,6 +122,11 @@ extension PealClient {
                 callbacks.run { completion(result) }
             }
         }
+    }
+
+    /// What a user's files are called by.
+    private static func name(_ path: String) -> String {
+        String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
     }
 
     /// The users that are connected, in no order.

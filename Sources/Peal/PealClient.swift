@@ -1,6 +1,7 @@
 internal import Foundation
 public import PealModel
 public import PealReplica
+internal import Synchronization
 
 /// The entry to the library: one hub, one project, a directory for the replicas. An app makes one, early, and keeps it.
 ///
@@ -30,6 +31,10 @@ public final class PealClient: Sendable {
     private let apiSecret: String?
     let log: @Sendable (String) -> Void
     let connected = ConnectedUsers()
+    let delivered: DeliveredCore
+    let tokens: DeviceTokens
+    let tracked: TrackedMessages
+    let shown = Mutex<any NotificationPresenter>(SystemPresenter())
 
     /// A client. Nothing is opened or sent yet.
     ///
@@ -68,6 +73,16 @@ public final class PealClient: Sendable {
         } catch {
             throw PealError(.file, "the directory \(directory) cannot be made: \(error.localizedDescription)")
         }
+        var device = Inbox.Configuration(
+            path: directory + "/device.peal", identity: .device(id: nil), proof: Proof(), project: apiKey, hub: self.hub
+        )
+        device.authorityPath = authorityPath
+        device.keep = keep
+        device.log = self.log
+        delivered = DeliveredCore(connected, DeviceSource(device, callbacks))
+        tracked = TrackedMessages(directory: directory, delivered, log: self.log)
+        tokens = DeviceTokens(
+            directory: directory, hub: self.hub, apiKey: apiKey, authorityPath: authorityPath, log: self.log)
     }
 
     private static var defaultDirectory: String {
@@ -125,9 +140,14 @@ public final class PealClient: Sendable {
             }
         }
         guard name.utf8.count > 100 else { return name }
+        return String(name.prefix(80)) + "~" + Hex64.text(checksum(text))
+    }
+
+    /// FNV-1a of a text's bytes.
+    static func checksum(_ text: String) -> UInt64 {
         var sum: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text.utf8 { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return String(name.prefix(80)) + "~" + Hex64.text(sum)
+        return sum
     }
 
     /// Who a user is; an empty name counts as none.

@@ -28,6 +28,8 @@ public struct PealError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let disconnected = Code(rawValue: "disconnected")
         /// Acts that were not sent yet would be lost.
         public static let pending = Code(rawValue: "pending")
+        /// A notification could not be shown; nothing was recorded of it.
+        public static let notPresented = Code(rawValue: "notPresented")
         /// The calling task was cancelled. What had begun by then is done all the same.
         public static let cancelled = Code(rawValue: "cancelled")
     }

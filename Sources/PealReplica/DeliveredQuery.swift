@@ -18,7 +18,10 @@ public struct DeliveredQuery: Hashable, Sendable {
     public var since: Milliseconds?
     /// Appended before this hub time.
     public var until: Milliseconds?
-    /// Words that the title or the content holds, whatever the case of ASCII letters.
+    /// What somebody searches for: words that stand in title or content, all of them, in any order, the last one as the beginning of a word.
+    /// Words are runs of letters and digits; case and diacritics do not matter, and no character means anything else. The first 32 words
+    /// count. Blank text asks for nothing and any item has it; text of signs alone finds nothing. Where words are not written apart, as in
+    /// Chinese, what stands between two signs is one word.
     public var text: String?
 
     /// A query of its parts; by default the whole inbox.

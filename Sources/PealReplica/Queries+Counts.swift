@@ -10,7 +10,7 @@ extension Queries {
     /// Of a query: what it lists, and how much of that is unread and unseen. What is read follows from what is unread, and nothing is
     /// read and unseen (docs/sync.md section 9), so three counts without a state answer for every state.
     func counts(_ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> Counts {
-        var stateless = query
+        var stateless = Search.normal(query)
         stateless.read = nil
         stateless.seen = nil
         var all = Counts(isPartial: frame.isPartial)
@@ -51,9 +51,7 @@ extension Queries {
     /// One walk over what the query lists.
     private func add(_ query: DeliveredQuery, to counts: inout Counts, _ frame: Frame) throws(SQLiteError) {
         for branch in Branch.all(query, driver: Driver(query), frame) {
-            var shape = Shape(query, branch, frame, page: nil)
-            shape.countsStates = true
-            let found = try run(branch, shape, frame) { (row) throws(SQLiteError) in
+            let found = try run(query, branch, page: nil, countsStates: true, frame) { (row) throws(SQLiteError) in
                 try row.step() ? (row.int64(0), row.int64(1), row.int64(2)) : (0, 0, 0)
             }
             counts.total += found.0
@@ -74,7 +72,7 @@ extension Queries {
                 sum += try tallied(driver, above: branch.upTo) - expired(driver, above: branch.upTo, frame)
             }
             guard branch.above < branch.upTo else { continue }
-            sum += try run(branch, Shape(query, branch, frame, page: nil), frame) { (row) throws(SQLiteError) in
+            sum += try run(query, branch, page: nil, frame) { (row) throws(SQLiteError) in
                 try row.step() ? row.int64(0) : 0
             }
         }

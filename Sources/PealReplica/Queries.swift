@@ -84,12 +84,13 @@ final class Queries {
     func page(
         _ query: DeliveredQuery, after: PageCursor?, limit: Int, _ frame: Frame
     ) throws(SQLiteError) -> DeliveredPage {
+        let query = Search.normal(query)
         let driver = Driver(query)
         // One more than is wanted shows whether there is a next page.
         var items: [DeliveredItem] = []
         for branch in Branch.all(query, driver: driver, frame) {
-            let shape = Shape(query, branch, frame, page: limit + 1)
-            items += try run(branch, shape, frame, before: after?.before) { (row) throws(SQLiteError) in
+            items += try run(query, branch, page: limit + 1, frame, before: after?.before) {
+                (row) throws(SQLiteError) in
                 var found: [DeliveredItem] = []
                 while try row.step() { found.append(Self.item(row)) }
                 return found
@@ -106,8 +107,10 @@ final class Queries {
 
     /// The item at a position, where it is one of the query's: one look into the table.
     func item(at position: Position, _ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> DeliveredItem? {
-        let branch = Branch(kind: .table, above: position - 1, upTo: position)
-        return try run(branch, Shape(query, branch, frame, page: 1), frame) { (row) throws(SQLiteError) in
+        let query = Search.normal(query)
+        let kind: Branch.Kind = Driver(query) == .words ? .words : .table
+        return try run(query, Branch(kind: kind, above: position - 1, upTo: position), page: 1, frame) {
+            (row) throws(SQLiteError) in
             try row.step() ? Self.item(row) : nil
         }
     }
@@ -139,6 +142,8 @@ final class Queries {
 
         init(_ query: DeliveredQuery, _ branch: Branch, _ frame: Frame, page: Int?) {
             self.query = query
+            // Words are bound, and only whether there are any matters.
+            if query.text != nil { self.query.text = "" }
             self.branch = branch.kind
             read = branch.above < frame.readUpTo
             seen = branch.above < frame.seenUpTo
@@ -156,32 +161,39 @@ final class Queries {
             let seen = shape.seen ? Shown.seen : Shown.seenAboveMarks
             select += ", coalesce(sum(1 - (\(read))), 0), coalesce(sum(1 - (\(seen))), 0)"
         }
-        let tail = shape.page.map { " AND position < ?6 ORDER BY position DESC LIMIT \($0)" } ?? ""
-        return "SELECT \(select) FROM item \(branch.source) WHERE \(branch.condition)"
+        let place = branch.place
+        let tail = shape.page.map { " AND \(place) < ?6 ORDER BY \(place) DESC LIMIT \($0)" } ?? ""
+        return "SELECT \(select) FROM \(branch.source) WHERE \(branch.condition)"
             + Filter.sql(shape.query, branch, frame) + tail
     }
 
     /// Runs a query over one branch; the statement is prepared once for each shape.
+    ///
+    /// - Parameters:
+    ///   - page: the rows of a page; nil for a count.
+    ///   - countsStates: a count that tells how many are unread and unseen, too.
     func run<R>(
-        _ branch: Branch, _ shape: Shape, _ frame: Frame, before: Position? = nil,
-        _ body: (borrowing Statement) throws(SQLiteError) -> R
+        _ query: DeliveredQuery, _ branch: Branch, page: Int?, countsStates: Bool = false, _ frame: Frame,
+        before: Position? = nil, _ body: (borrowing Statement) throws(SQLiteError) -> R
     ) throws(SQLiteError) -> R {
-        let query: PreparedQuery
+        var shape = Shape(query, branch, frame, page: page)
+        shape.countsStates = countsStates
+        let statement: PreparedQuery
         if let found = prepared[shape] {
-            query = found
+            statement = found
         } else {
-            query = PreparedQuery(try connection.prepare(sql(shape, branch, frame)))
-            // An app has a handful of queries; searches would pile up.
+            statement = PreparedQuery(try connection.prepare(sql(shape, branch, frame)))
+            // An app has a handful of queries.
             if prepared.count >= 64 { prepared.removeAll() }
-            prepared[shape] = query
+            prepared[shape] = statement
         }
-        defer { query.reset() }
-        bindFrame(frame, query.statement)
-        if shape.page != nil { query.statement.bind(6, before ?? Position.max) }
-        query.statement.bind(7, branch.above)
-        query.statement.bind(8, branch.upTo)
-        Filter.bind(shape.query, query.statement)
-        return try body(query.statement)
+        defer { statement.reset() }
+        bindFrame(frame, statement.statement)
+        if page != nil { statement.statement.bind(6, before ?? Position.max) }
+        statement.statement.bind(7, branch.above)
+        statement.statement.bind(8, branch.upTo)
+        Filter.bind(query, statement.statement)
+        return try body(statement.statement)
     }
 
     private func bindFrame(_ frame: Frame, _ statement: borrowing Statement) {
@@ -193,6 +205,7 @@ final class Queries {
 
     /// The plans of a page's branches, or of a count's, for tests that hold a query to its index.
     func plans(_ query: DeliveredQuery, count: Bool = false) throws(SQLiteError) -> [String] {
+        let query = Search.normal(query)
         let frame = try frame()
         var lines: [String] = []
         for branch in Branch.all(query, driver: Driver(query), frame) {

@@ -88,6 +88,7 @@ extension Replica {
     func abandon(_ stage: Stage?, _ state: inout ReplicaState) throws(SQLiteError) {
         try Stage.clear(connection)
         guard stage?.isPartial == true else { return }
+        try WordIndex(connection).drop()
         try connection.execute("DELETE FROM item; DELETE FROM register; DELETE FROM mark; DELETE FROM tally")
         state.sum = 0
         change.everything = true
@@ -154,6 +155,8 @@ extension Replica {
 
     /// Only rows that differ are written: most of an inbox survives most snapshots.
     private func merge() throws(SQLiteError) {
+        // Anything may come between what it holds, and other items at their positions.
+        try WordIndex(connection).drop()
         try connection.execute(
             """
             DELETE FROM item WHERE NOT EXISTS

@@ -6,7 +6,8 @@ public protocol ReplicaReading: AnyObject {
     /// A page of items, newest delivery first. Blocking.
     ///
     /// - Parameters:
-    ///   - query: which items.
+    ///   - query: which items. A connection that only reads finds ``DeliveredQuery/text`` where another one has searched since the newest
+    ///     item came, else it throws `readOnly`.
     ///   - after: where the page before ended; nil for the first.
     ///   - limit: items, 1 to 1,000.
     func page(_ query: DeliveredQuery, after: PageCursor?, limit: Int) throws(ReplicaError) -> DeliveredPage
@@ -195,7 +196,7 @@ extension Queries {
         _ query: DeliveredQuery, _ after: PageCursor?, _ limit: Int
     ) throws(ReplicaError) -> DeliveredPage {
         precondition((1...1_000).contains(limit), "a page has 1 to 1,000 items")
-        return try read { () throws(SQLiteError) in try page(query, after: after, limit: limit, frame()) }
+        return try searching(query) { () throws(SQLiteError) in try page(query, after: after, limit: limit, frame()) }
     }
 
     fileprivate func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? {
@@ -207,11 +208,11 @@ extension Queries {
     }
 
     fileprivate func item(number: Position, matching query: DeliveredQuery) throws(ReplicaError) -> DeliveredItem? {
-        try read { () throws(SQLiteError) in try item(at: number, query, frame()) }
+        try searching(query) { () throws(SQLiteError) in try item(at: number, query, frame()) }
     }
 
     fileprivate func counts(_ query: DeliveredQuery) throws(ReplicaError) -> Counts {
-        try read { () throws(SQLiteError) in try counts(query, frame()) }
+        try searching(query) { () throws(SQLiteError) in try counts(query, frame()) }
     }
 
     fileprivate func inspection(_ integrity: Bool) throws(ReplicaError) -> Inspection {

@@ -36,9 +36,13 @@ enum Driver: Equatable {
     case kept
     /// Everything.
     case table
+    /// What holds the words of a search.
+    case words
 
     init(_ query: DeliveredQuery) {
-        if query.read == false {
+        if query.text.flatMap(Search.expression) != nil {
+            self = .words
+        } else if query.read == false {
             self = .unread
         } else if query.seen == false {
             self = .unseen
@@ -56,16 +60,18 @@ enum Driver: Equatable {
 
 /// One index range of a query; a query's branches go downwards by position and do not overlap.
 struct Branch {
-    /// Where the rows come from. The raw value is what follows the table's name.
+    /// Where the rows come from. The raw value is what follows FROM.
     enum Kind: String {
-        case table = "NOT INDEXED"
-        case unread = "INDEXED BY item_unread"
-        case unseen = "INDEXED BY item_unseen"
-        case archived = "INDEXED BY item_archived"
-        case category = "INDEXED BY item_category"
-        case topic = "INDEXED BY item_topic"
-        case looseUnread = "INDEXED BY item_loose_unread"
-        case looseKept = "INDEXED BY item_loose_unarchived"
+        case table = "item NOT INDEXED"
+        case unread = "item INDEXED BY item_unread"
+        case unseen = "item INDEXED BY item_unseen"
+        case archived = "item INDEXED BY item_archived"
+        case category = "item INDEXED BY item_category"
+        case topic = "item INDEXED BY item_topic"
+        case looseUnread = "item INDEXED BY item_loose_unread"
+        case looseKept = "item INDEXED BY item_loose_unarchived"
+        // A cross join is not turned around: the index of words leads, and gives the order.
+        case words = "words CROSS JOIN item ON item.position = words.rowid"
     }
 
     var kind: Kind
@@ -75,6 +81,9 @@ struct Branch {
     var upTo: Position
 
     var source: String { kind.rawValue }
+
+    /// What pages go by.
+    var place: String { kind == .words ? "words.rowid" : "position" }
 
     /// The terms that the partial index wants; ?7 and ?8 are ``above`` and ``upTo``.
     var condition: String {
@@ -86,6 +95,7 @@ struct Branch {
         case .archived: return range + " AND coalesce(o_archived, archived) = 1"
         case .category: return range + " AND category IS NOT NULL"
         case .topic: return range + " AND topic IS NOT NULL"
+        case .words: return "words MATCH ?12 AND words.rowid > ?7 AND words.rowid <= ?8"
         case .looseUnread: return range + " AND ((read_rank > 0 AND read = 0) OR o_read IS 0)"
         case .looseKept: return range + " AND ((archived_rank > 0 AND archived = 0) OR o_archived IS 0)"
         }
@@ -101,6 +111,8 @@ struct Branch {
         let above = max(bar, unseen)
         var branches: [Branch]
         switch driver {
+        // One range for all of it: what stands against a mark is as likely to hold the words as what lies above it.
+        case .words: return [Branch(kind: .words, above: unseen, upTo: .max)]
         case .unread: branches = [Branch(kind: .unread, above: above, upTo: .max)]
         case .unseen: branches = [Branch(kind: .unseen, above: above, upTo: .max)]
         case .category: branches = [Branch(kind: .category, above: above, upTo: .max)]
@@ -133,12 +145,7 @@ enum Filter {
         if query.type != nil { sql += " AND type = ?9" }
         if query.since != nil { sql += " AND time >= ?10" }
         if query.until != nil { sql += " AND time < ?11" }
-        if query.text != nil {
-            sql += """
-                 AND (json_extract(body, '$.title') LIKE ?12 ESCAPE '\\'
-                OR json_extract(body, '$.content') LIKE ?12 ESCAPE '\\')
-                """
-        }
+        if query.text != nil, branch.kind != .words { sql += " AND 0" }
         var next = 13
         sql += list("category", query.categories, &next)
         sql += list("topic", query.topics, &next)
@@ -158,20 +165,11 @@ enum Filter {
         if let type = query.type { statement.bind(9, type) }
         if let since = query.since { statement.bind(10, since) }
         if let until = query.until { statement.bind(11, until) }
-        if let text = query.text { statement.bind(12, pattern(text)) }
+        if let words = query.text.flatMap(Search.expression) { statement.bind(12, words) }
         var next: Int32 = 13
         for value in (query.categories ?? []) + (query.topics ?? []) {
             statement.bind(next, value)
             next += 1
         }
-    }
-
-    private static func pattern(_ text: String) -> String {
-        var pattern = "%"
-        for character in text {
-            if character == "%" || character == "_" || character == "\\" { pattern.append("\\") }
-            pattern.append(character)
-        }
-        return pattern + "%"
     }
 }

@@ -61,26 +61,6 @@ import Testing
         #expect(try replica.list().isEmpty)
     }
 
-    @Test func `text is found in title and content, and what LIKE means by it means nothing`() throws {
-        let folder = Folder()
-        let (replica, _) = try filled(folder) { hub in
-            hub.publish("Your Parcel", content: "is at the door")
-            hub.publish("100% off")
-            hub.publish("plain", content: "a_b \\ \"quoted\" ünïcode")
-        }
-        func found(_ text: String) throws -> [Position] { try replica.list(DeliveredQuery(text: text)).map(\.number) }
-        #expect(try found("parcel") == [1])
-        #expect(try found("DOOR") == [1])
-        #expect(try found("%") == [2])
-        #expect(try found("_") == [3])
-        #expect(try found("\\") == [3])
-        #expect(try found("\"quoted\"") == [3])
-        #expect(try found("ünï") == [3])
-        #expect(try found("nothing") == [])
-        // A member's name is no content.
-        #expect(try found("title") == [])
-    }
-
     @Test func `times bound a list`() throws {
         let folder = Folder()
         let (replica, hub) = try filled(folder) { hub in for _ in 0..<5 { hub.publish() } }

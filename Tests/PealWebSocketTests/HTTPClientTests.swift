@@ -122,6 +122,19 @@ struct HTTPClientTests {
         #expect(request.hasSuffix("\r\n\r\n" + String(decoding: body, as: UTF8.self)))
     }
 
+    @Test func `an answer without a body is whole where its status has none, and cut where it has one`() async throws {
+        for (head, wanted) in [
+            ("HTTP/1.1 204 No Content\r\nDate: x\r\n\r\n", "answered 204"),
+            ("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", "answered 204"),
+            ("HTTP/1.1 304 Not Modified\r\n\r\n", "answered 304"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n", "lost"),
+        ] {
+            let server = try RawServer([head])
+            let outcome = try await outcome(HTTPClientRequest("DELETE", server.url))
+            #expect(outcome == wanted, "\(head)")
+        }
+    }
+
     /// Foundation's client ended the process at some of these (swift-corelibs-foundation #5285).
     @Test func `an answer that is cut anywhere is an error, never the end of the process`() async throws {
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"

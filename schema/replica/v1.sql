@@ -297,3 +297,6 @@ CREATE TABLE session (
     code INTEGER,
     reason TEXT
 ) STRICT;
+
+-- Beside these, a file in which somebody has searched holds `words` (FTS5 over titles and contents) and `word_index` (how far it
+-- goes): derived from the items, filled when somebody searches, and free to be dropped (Sources/PealReplica/WordIndex.swift).
