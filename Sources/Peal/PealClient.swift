@@ -70,7 +70,7 @@ public final class PealClient: Sendable {
         }
     }
 
-    private static var defaultDirectory: String {
+    static var defaultDirectory: String {
         let environment = ProcessInfo.processInfo.environment
         if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/peal" }
         return (environment["HOME"] ?? ".") + "/.local/share/peal"
@@ -115,7 +115,7 @@ public final class PealClient: Sendable {
 
     /// Letters, digits, `.`, `-` and `_` stay; everything else, and an upper-case letter, becomes `%` and two digits; a long
     /// name ends in a checksum of the whole.
-    private static func fileName(_ text: String) -> String {
+    static func fileName(_ text: String) -> String {
         var name = ""
         for byte in text.utf8 {
             switch byte {
