@@ -66,6 +66,8 @@ public actor Inbox {
     /// Who waits for the hub.
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var nextWaiter = 0
+    /// Told of each commit and each status on the inbox's thread, before anything else happens there.
+    var follower: Follower?
     private var tellHealth: (@Sendable (ClientStatus) -> Void)?
     private var isHealthDue = false
     /// For reports of the session that the next status carries.
@@ -86,6 +88,12 @@ public actor Inbox {
     ///
     /// - Throws: ``PealError``: `file` (no replica, of another identity, of a newer version, damaged, not allowed).
     public init(_ configuration: Configuration) async throws(PealError) {
+        try self.init(blocking: configuration)
+        followCommits()
+    }
+
+    /// The same for a caller that cannot wait in a task; it has ``followCommits()`` called before anything else.
+    init(blocking configuration: Configuration) throws(PealError) {
         self.configuration = configuration
         executor = ConnectionExecutor(name: "peal-inbox")
         var options = ReplicaOptions()
@@ -99,7 +107,10 @@ public actor Inbox {
             throw PealError(error)
         }
         driver = SessionDriver(seed: UInt64.random(in: 0 ... .max), proof: configuration.proof)
-        // The replica commits on the inbox's thread only.
+    }
+
+    /// The replica commits on the inbox's thread only.
+    func followCommits() {
         replica.onCommit = { [weak self] change in self?.assumeIsolated { $0.tellChange(change) } }
     }
 
@@ -127,12 +138,14 @@ public actor Inbox {
         guard status != self.status else { return }
         self.status = status
         statusStreams.send(status)
+        follower?.status(self, status)
         tellHealthNow()
         tellWaiters()
     }
 
     func tellChange(_ change: Change) {
         followStores(change)
+        follower?.change(self, change)
         changeStreams.send(change)
         if change.outbox { tellHealthSoon() }
     }
@@ -313,6 +326,7 @@ public actor Inbox {
         storeFeeds = [:]
         if let expiryTimer { executor.cancel(expiryTimer) }
         tellHealth = nil
+        follower = nil
         for waiter in waiters.values { waiter.resume() }
         waiters = [:]
         let executor = executor

@@ -85,7 +85,7 @@ public final class PealClient: Sendable {
             directory: directory, hub: self.hub, apiKey: apiKey, authorityPath: authorityPath, log: self.log)
     }
 
-    private static var defaultDirectory: String {
+    static var defaultDirectory: String {
         let environment = ProcessInfo.processInfo.environment
         if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/peal" }
         return (environment["HOME"] ?? ".") + "/.local/share/peal"
@@ -130,7 +130,7 @@ public final class PealClient: Sendable {
 
     /// Letters, digits, `.`, `-` and `_` stay; everything else, and an upper-case letter, becomes `%` and two digits; a long
     /// name ends in a checksum of the whole.
-    private static func fileName(_ text: String) -> String {
+    static func fileName(_ text: String) -> String {
         var name = ""
         for byte in text.utf8 {
             switch byte {

@@ -30,6 +30,16 @@ public struct PealError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let pending = Code(rawValue: "pending")
         /// A notification could not be shown; nothing was recorded of it.
         public static let notPresented = Code(rawValue: "notPresented")
+        /// ``PushNotifications/start(hub:instanceId:directory:)`` has not been called yet, or it failed, or a stop came after it.
+        public static let notStarted = Code(rawValue: "notStarted")
+        /// Another object, or another program, has the device's files.
+        public static let inUse = Code(rawValue: "inUse")
+        /// The device is another user's until ``PushNotifications/clearAllState(completion:)``.
+        public static let otherUser = Code(rawValue: "otherUser")
+        /// There is no user token to be had.
+        public static let noToken = Code(rawValue: "noToken")
+        /// Something that was waited for did not come in time.
+        public static let timeout = Code(rawValue: "timeout")
         /// The calling task was cancelled. What had begun by then is done all the same.
         public static let cancelled = Code(rawValue: "cancelled")
     }

@@ -101,7 +101,7 @@ final class UserCore: Sendable {
         _ body: @escaping @Sendable (isolated Inbox) throws(PealError) -> R
     ) async throws(PealError) -> R {
         guard !Task.isCancelled else { throw Self.cancelled }
-        let answer = Answer<R>()
+        let answer = Once<Result<R, PealError>>()
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 answer.wait(continuation)
@@ -129,45 +129,6 @@ final class UserCore: Sendable {
     static let disconnected = PealError(
         .disconnected, "the user was disconnected, or the store was disposed of; connect or build it anew")
     static let cancelled = PealError(.cancelled, "the call was cancelled")
-}
-
-/// The answer of a call that may be cancelled: the first one counts.
-private final class Answer<R: Sendable>: Sendable {
-    private enum State {
-        case open
-        case waiting(CheckedContinuation<Result<R, PealError>, Never>)
-        case answered
-        case early(Result<R, PealError>)
-    }
-
-    private let state = Mutex(State.open)
-
-    func wait(_ continuation: CheckedContinuation<Result<R, PealError>, Never>) {
-        let early: Result<R, PealError>? = state.withLock { state in
-            if case .early(let result) = state {
-                state = .answered
-                return result
-            }
-            state = .waiting(continuation)
-            return nil
-        }
-        if let early { continuation.resume(returning: early) }
-    }
-
-    func give(_ result: Result<R, PealError>) {
-        let waiting: CheckedContinuation<Result<R, PealError>, Never>? = state.withLock { state in
-            switch state {
-            case .waiting(let continuation):
-                state = .answered
-                return continuation
-            case .open:
-                state = .early(result)
-                return nil
-            case .answered, .early: return nil
-            }
-        }
-        waiting?.resume(returning: result)
-    }
 }
 
 extension Inbox {

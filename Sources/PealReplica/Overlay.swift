@@ -254,20 +254,26 @@ final class Overlay {
             return try Self.shownInterests(connection) != before
         }
         guard names != before else { return false }
-        try connection.execute("UPDATE interest SET overlay = 0 WHERE base = 1")
-        try connection.execute("DELETE FROM interest WHERE base = 0")
-        for name in names {
-            try connection.statement(
+        for name in before.subtracting(names) {
+            try run("DELETE FROM interest WHERE name = ?1 AND base = 0", name)
+            try run("UPDATE interest SET overlay = 0 WHERE name = ?1", name)
+        }
+        for name in names.subtracting(before) {
+            try run(
                 """
                 INSERT INTO interest (name, base, overlay) VALUES (?1, 0, 1)
-                ON CONFLICT (name) DO UPDATE SET overlay = NULL
-                """
-            ) { (upsert) throws(SQLiteError) in
-                upsert.bind(1, name)
-                try upsert.run()
-            }
+                ON CONFLICT (name) DO UPDATE SET overlay = CASE base WHEN 1 THEN NULL ELSE 1 END
+                """, name)
         }
+        try connection.execute("DELETE FROM interest WHERE base = 0 AND overlay IS NOT 1")
         return true
+    }
+
+    private func run(_ sql: StaticString, _ name: String) throws(SQLiteError) {
+        try connection.statement(sql) { (change) throws(SQLiteError) in
+            change.bind(1, name)
+            try change.run()
+        }
     }
 
     static func shownInterests(_ connection: Connection) throws(SQLiteError) -> Set<String> {

@@ -78,7 +78,7 @@ import Testing
         #expect(seen == wanted, "seed \(seed)")
         // Somebody who leaves is on no further page, and whose place is kept for when they come back.
         let first = try await client.deliveredNotifications(limit: 6)
-        _ = try await client.disconnectUser(externalId: "paul")
+        _ = try await client.disconnect(client.connectUser(externalId: "paul"))
         let without = try await client.deliveredNotifications(after: first.next, limit: 1_000).notifications
         #expect(!without.contains { $0.inbox == .user(externalID: "paul", email: nil) })
         try client.connectUser(externalId: "paul")
@@ -117,7 +117,7 @@ import Testing
         try await device.perform(.read(items: [item.id], on: true, passive: false))
         #expect(await eventually { lists.all.last == ["c", "b", "a"] })
         try await mary.store.build().markAllRead()
-        _ = try await client.disconnectUser(externalId: "mary")
+        _ = try await client.disconnect(client.connectUser(externalId: "mary"))
         #expect(await eventually { lists.all.last == ["c", "b"] })
         #expect(zip(lists.all, lists.all.dropFirst()).allSatisfy { $0 != $1 }, "nothing is told twice")
         reader.cancel()

@@ -49,7 +49,7 @@ import Testing
         try again.connectUser(externalId: "paul")
         #expect(await has(bench, "paul", ["0aff"]))
         #expect(try await hubTokens(bench, "mary") == [])
-        _ = try await again.disconnectUser(externalId: "paul")
+        _ = try await again.disconnect(again.connectUser(externalId: "paul"))
         #expect(await has(bench, "paul", []))
         #expect(await eventually { kept(client)?.people["id-paul.peal"] == nil })
     }
@@ -83,7 +83,7 @@ import Testing
         do {
             let offline = try bench.app("a", hub: "http://127.0.0.1:1")
             try offline.connectUser(externalId: "mary", hmac: code("mary"))
-            _ = try await offline.disconnectUser(externalId: "mary")
+            _ = try await offline.disconnect(offline.connectUser(externalId: "mary"))
             #expect(kept(offline)?.people["id-mary.peal"]?.hmac == code("mary"))
         }
         // Nobody is connected now: the kept proof does it, and is forgotten then.

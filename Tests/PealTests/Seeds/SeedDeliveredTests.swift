@@ -96,7 +96,7 @@ import Testing
         // A file that cannot be read is an error, and the next look at a good one is none.
         try client.connectUser(externalId: "mary")
         #expect(await client.lists(["a poll", "a audio", "a image", "a video", "a survey", "a message"]))
-        try await client.disconnectUser(externalId: "mary", force: true, eraseReplica: true)
+        try await client.disconnect(client.connectUser(externalId: "mary"), force: true, eraseReplica: true)
         try Data("this is no replica".utf8).write(
             to: URL(fileURLWithPath: client.path(of: .user(externalID: "mary", email: nil))))
         try client.connectUser(externalId: "mary")
@@ -111,7 +111,7 @@ import Testing
     }
 
     private static func end(_ client: PealClient, _ user: String) async throws {
-        do throws(PealError) { _ = try await client.disconnectUser(externalId: user) } catch {
+        do throws(PealError) { _ = try await client.disconnect(client.connectUser(externalId: user)) } catch {
             #expect(error.code == .file)
         }
     }
@@ -126,7 +126,7 @@ import Testing
             try client.connectUser(externalId: "mary")
             #expect(await eventually { client.status.state == .live })
             await device.close()
-            _ = try await client.disconnectUser(externalId: "mary")
+            _ = try await client.disconnect(client.connectUser(externalId: "mary"))
         }
         for number in 1...30 {
             try await bench.native(#""interests":["apple"],"title":"device \#(number)""#)
@@ -147,7 +147,7 @@ import Testing
             let dates = list?.map(\.notificationDeliveryDate) ?? []
             #expect(dates == dates.sorted(by: >))
             await device.close()
-            _ = try await client.disconnectUser(externalId: "mary")
+            _ = try await client.disconnect(client.connectUser(externalId: "mary"))
         }
         await bench.stop()
         // After a restart, with the hub away: the device's list without anybody, the user's with them.
@@ -217,7 +217,7 @@ import Testing
         try await user.store.build().delete(notification)
         error = await #expect(throws: PealError.self) { try await client.show(notification) }
         #expect(error?.code == .gone && presenter.titles.isEmpty)
-        _ = try await client.disconnectUser(externalId: "mary")
+        _ = try await client.disconnect(client.connectUser(externalId: "mary"))
         error = await #expect(throws: PealError.self) { try await client.show(notification) }
         #expect(error?.code == .disconnected)
     }
@@ -232,7 +232,7 @@ import Testing
             let client = try bench.app("a")
             try client.connectUser(externalId: "mary")
             #expect(await client.lists(["How was it?"]))
-            _ = try await client.disconnectUser(externalId: "mary")
+            _ = try await client.disconnect(client.connectUser(externalId: "mary"))
         }
         do {
             let offline = try bench.app("a", hub: "http://127.0.0.1:1")
@@ -248,7 +248,7 @@ import Testing
             #expect(try await offline.answer(notification, with: answer))
             #expect(try await offline.answer(notification, with: .null) == false)
             #expect(try await offline.facts(of: notification).first?.data == answer.bytes[...])
-            _ = try await offline.disconnectUser(externalId: "mary")
+            _ = try await offline.disconnect(offline.connectUser(externalId: "mary"))
         }
         let client = try bench.app("a")
         try client.connectUser(externalId: "mary")

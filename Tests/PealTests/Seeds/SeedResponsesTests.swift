@@ -216,7 +216,7 @@ import Testing
             try client.connectUser(externalId: "mary")
             helper(client).handleNotificationResponse(NotificationResponse(userInfo: payload(1))) {}
             #expect(try await client.titles().isEmpty)
-            _ = try await client.disconnectUser(externalId: "mary")
+            _ = try await client.disconnect(client.connectUser(externalId: "mary"))
         }
         let client = try bench.app("a")
         try client.connectUser(externalId: "mary")
