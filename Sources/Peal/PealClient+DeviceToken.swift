@@ -15,7 +15,7 @@ public enum PushPlatform: String, Sendable {
 extension PealClient {
     /// Keeps the device's push token for the users of this client, those of now and those to come: durably when the completion is called, and sent
     /// when there is a hub, by ``users`` who are connected, each with their own proof. The same token is never sent twice for a user; another one
-    /// takes its place, and the hub forgets the old one; ``disconnectUser(email:externalId:force:eraseReplica:)`` takes it away. Not blocking for the
+    /// takes its place, and the hub forgets the old one; ``disconnect(_:force:eraseReplica:)`` takes it away. Not blocking for the
     /// network: what cannot be sent is tried again, and after a launch too.
     ///
     /// The hub gives a token to one user at a time, whoever was registered last.
