@@ -64,4 +64,32 @@ import Testing
             #expect(refused?.code == .cannotListen)
         }
     }
+
+    @Test(.enabled(if: hasTools), arguments: ["", "\u{16}\u{3}\u{1}", "GET / HTTP/1.1\r\n\r\n"])
+    func `who does not end a TLS handshake is cut after its time on either listener, and others are served meanwhile`(
+        start: String
+    ) throws {
+        try withCertificate { tls in
+            let hub = try TestHub {
+                $0.certificatePath = tls.certificatePath
+                $0.keyPath = tls.keyPath
+                $0.limits.headSeconds = 1
+                $0.limits.handshakeSeconds = 1
+            }
+            let ports = [hub.server.httpPort, hub.server.webSocketPort]
+            let slow = try ports.flatMap { port in
+                try (0..<20).map { _ in try RawHTTPClient(port: UInt16(port), keeping: hub) }
+            }
+            for client in slow where !start.isEmpty { try client.send(start) }
+            let curl = [
+                "-s", "--cacert", tls.certificatePath, "--max-time", "10", "-o", "/dev/null", "-w", "%{http_code}",
+            ]
+            for _ in 0..<2 {
+                #expect(try run("/usr/bin/curl", curl + ["https://127.0.0.1:\(ports[0])/healthz"]) == "200")
+                // Who does not want a socket gets an answer there, too, once its handshake is through.
+                #expect(try run("/usr/bin/curl", curl + ["https://127.0.0.1:\(ports[1])/"]) == "426")
+            }
+            for client in slow { #expect(client.isCut()) }
+        }
+    }
 }
