@@ -76,9 +76,9 @@ import Testing
                 $0.limits.headSeconds = 1
                 $0.limits.handshakeSeconds = 1
             }
-            let ports = [hub.server.httpPort, hub.server.webSocketPort]
+            let ports = [UInt16(hub.server.httpPort), UInt16(hub.server.webSocketPort)]
             let slow = try ports.flatMap { port in
-                try (0..<20).map { _ in try RawHTTPClient(port: UInt16(port), keeping: hub) }
+                try (0..<20).map { _ in try RawHTTPClient(port: port, keeping: hub) }
             }
             for client in slow where !start.isEmpty { try client.send(start) }
             let curl = [
