@@ -19,7 +19,9 @@ import Testing
         init(_ name: String, _ arguments: [String], environment: [String: String]) throws {
             process.executableURL = try Self.binary(name)
             process.arguments = arguments
-            process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }
+            // Nothing of the machine's own settings, but those of a sanitizer that this runs under.
+            let sanitizer = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+            process.environment = ["PATH": "/usr/bin:/bin"].merging(sanitizer) { $1 }.merging(environment) { $1 }
             process.standardInput = input
             process.standardOutput = written
             written.fileHandleForReading.readabilityHandler = { [weak self] handle in
