@@ -214,7 +214,7 @@ public struct HeldAct: Sendable {
 }
 
 extension Inbox {
-    /// Milliseconds that an act can be held at most.
+    /// How long an act can be held at most.
     private static let longestHold = Duration.seconds(3_600)
 
     fileprivate func change(

@@ -6,12 +6,8 @@ internal import Synchronization
 
 /// Push tokens, and what arrives.
 extension PushNotifications {
-    #if canImport(UserNotifications)
-        static let platform = "apns"
-    #else
-        // The form of a token is Apple's whatever gave it.
-        static let platform = "apns"
-    #endif
+    /// The form of a token is Apple's whatever gave it.
+    static let platform = "apns"
 
     /// Acts that wait beyond which openings are reported no more: a device that is offline for very long keeps what people did.
     private static let waitingReports = 1_000

@@ -35,7 +35,8 @@ enum InboxOptions {
         let verbose = arguments.has("verbose")
         let client = try PealClient(
             hub: arguments.value("hub") ?? "http://127.0.0.1:8080", apiKey: key, logLevel: verbose ? .debug : .none,
-            directory: directory(arguments), authorityPath: arguments.value("ca"), log: { Output.note("peal: \($0)") })
+            directory: arguments.value("directory"), authorityPath: arguments.value("ca"),
+            log: { Output.note("peal: \($0)") })
         if device || arguments.has("device") { return try await client.device() }
         guard arguments.value("user") != nil || arguments.value("email") != nil else {
             throw CommandError(
@@ -43,13 +44,6 @@ enum InboxOptions {
         }
         return try await client.user(
             externalID: arguments.value("user"), email: arguments.value("email"), hmac: arguments.value("hmac"))
-    }
-
-    static func directory(_ arguments: Arguments) -> String {
-        if let given = arguments.value("directory") { return given }
-        let environment = ProcessInfo.processInfo.environment
-        if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/peal" }
-        return (environment["HOME"] ?? ".") + "/.local/share/peal"
     }
 
     /// Connects, unless that is not wanted, and waits until the replica stands at the hub's head and every act that is due is

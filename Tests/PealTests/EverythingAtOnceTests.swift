@@ -37,7 +37,8 @@ import Testing
     }
 
     private static func doThings(_ client: PealClient, _ seed: UInt64) async {
-        var random = SystemRandomNumberGenerator()
+        // What each thread does is the same in each run; how they meet is not.
+        var random = SplitMix64(seed: seed)
         let recorder = StoreRecorder { store, _ in _ = store.unreadCount }
         for step in 0..<40 {
             let name = step % 10 == 9 ? "paul" : "mary"

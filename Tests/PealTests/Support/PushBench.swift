@@ -13,7 +13,6 @@ final class PushApp: InterestsChangedDelegate, RemoteNotificationsDelegate, Send
         var titles: [String] = []
         var tokens: [Data] = []
         var failures = 0
-        var opens: [@Sendable (PushNotifications) -> Void] = []
         var types: [RemoteNotificationType] = []
     }
 
