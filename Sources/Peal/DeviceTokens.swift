@@ -42,6 +42,8 @@ final class DeviceTokens: Sendable {
         let (stream, ticks) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.ticks = ticks
         Task { [weak self] in for await _ in stream { await self?.pass() } }
+        // What an earlier launch left to do.
+        ticks.yield()
     }
 
     deinit {

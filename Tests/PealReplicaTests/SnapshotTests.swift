@@ -43,6 +43,32 @@ import Testing
         #expect(try replica.snapshotRequest() == SnapshotRequest())
     }
 
+    @Test func `a search finds what is there while pages come, and what a swap brought`() throws {
+        let folder = Folder()
+        func search(_ replica: Replica) throws -> [Position] {
+            try replica.list(DeliveredQuery(text: "titl")).map(\.number)
+        }
+        var hub = filled(15)
+        // A first snapshot goes downwards into the base, page by page.
+        let first = try folder.open()
+        try first.connect(hub, mode: .snapshot)
+        #expect(try search(first) == [])
+        var shown: [Int] = []
+        let report = try load(first, &hub) { (hub) throws in shown.append(try search(first).count) }
+        #expect(report != nil && shown.count > 1 && shown == shown.sorted() && shown[0] > 0)
+        #expect(try search(first) == Array((1...15).reversed()))
+        // One that repairs may bring anything, in the middle too.
+        let second = try folder.open("second")
+        try second.connect(hub)
+        _ = try second.apply(hub.batch(from: 0, to: 5))
+        try second.connection.execute("DELETE FROM item WHERE position = 3")
+        #expect(try search(second) == [5, 4, 2, 1])
+        try second.connect(hub, mode: .snapshot)
+        #expect(try load(second, &hub) != nil)
+        #expect(try search(second) == Array((1...15).reversed()))
+        #expect(try second.failedChecks().isEmpty)
+    }
+
     @Test func `the app sees the old base until the swap, and nothing is pushed before`() throws {
         let folder = Folder()
         var hub = filled(15)

@@ -88,7 +88,6 @@ import Testing
         }
         // Nobody is connected now: the kept proof does it, and is forgotten then.
         let client = try bench.app("a")
-        try await client.setDeviceToken(deviceToken: Data("three".utf8), platform: .fcm)
         #expect(await has(bench, "mary", [], hmac: code("mary")))
         #expect(await eventually { kept(client)?.people.isEmpty == true })
     }
