@@ -46,9 +46,15 @@ final class DeviceTokens: Sendable {
         ticks.yield()
     }
 
-    deinit {
+    deinit { end() }
+
+    /// The client is gone: nobody is connected by it, and a look that is under way wants nothing for anybody any more.
+    func end() {
         ticks.finish()
-        memory.withLock { $0.retry?.cancel() }
+        memory.withLock { memory in
+            memory.people = [:]
+            memory.retry?.cancel()
+        }
     }
 
     // MARK: What changes
@@ -115,10 +121,10 @@ final class DeviceTokens: Sendable {
         }
         var isDone = true
         do throws(PealError) {
-            let people = memory.withLock { $0.people }
             let state = try update { state in
                 guard state.token != nil else { return }
-                for (name, credentials) in people {
+                // Looked at within the file's lock, or a user who is being disconnected would be wanted again.
+                for (name, credentials) in memory.withLock({ $0.people }) {
                     var person = state.people[name] ?? DeviceTokenState.Person()
                     (person.externalId, person.email) = (credentials.externalId, credentials.email)
                     (person.isWanted, person.hmac) = (true, nil)

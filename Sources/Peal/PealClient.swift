@@ -85,6 +85,8 @@ public final class PealClient: Sendable {
             directory: directory, hub: self.hub, apiKey: apiKey, authorityPath: authorityPath, log: self.log)
     }
 
+    deinit { tokens.end() }
+
     static var defaultDirectory: String {
         let environment = ProcessInfo.processInfo.environment
         if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/peal" }

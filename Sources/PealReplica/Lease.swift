@@ -34,6 +34,8 @@ public final class Lease {
     /// Frees the lease; harmless when repeated. The file stays, because removing it would let two processes hold two files.
     public func release() {
         guard descriptor >= 0 else { return }
+        // Said, not left to the closing: a child that the app is starting has the descriptor, too, until it becomes another program.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
         descriptor = -1
     }

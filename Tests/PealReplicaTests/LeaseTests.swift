@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import PealModel
 import Synchronization
@@ -74,6 +75,22 @@ private final class Other {
         let lease = try #require(try Lease.take(path: path))
         #expect(try Lease.take(path: path) == nil, "another object of the same process has no more right")
         lease.release()
+        lease.release()
+        #expect(try Lease.take(path: path) != nil)
+    }
+
+    @Test func `a lease that is released is free although a child still has its descriptor`() throws {
+        let folder = Folder()
+        let path = folder.file()
+        let lease = try #require(try Lease.take(path: path))
+        // As a child has it between its fork and the program that it becomes.
+        let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        let held = names.filter {
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
+            return target.map { URL(filePath: $0) == URL(filePath: path + ".lease").standardizedFileURL } ?? false
+        }
+        let copy = dup(try #require(held.first.flatMap { Int32($0) }))
+        defer { close(copy) }
         lease.release()
         #expect(try Lease.take(path: path) != nil)
     }
