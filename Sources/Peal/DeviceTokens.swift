@@ -15,6 +15,7 @@ final class DeviceTokens: Sendable {
 
     private struct Memory {
         var people: [String: Credentials] = [:]
+        var hasEnded = false
         var failures = 0
         /// A later try that is due.
         var retry: Task<Void, Never>?
@@ -48,10 +49,11 @@ final class DeviceTokens: Sendable {
 
     deinit { end() }
 
-    /// The client is gone: nobody is connected by it, and a look that is under way wants nothing for anybody any more.
+    /// The client is gone: nobody is connected by it, and a pass that is under way ends with its request. The next client does the rest.
     func end() {
         ticks.finish()
         memory.withLock { memory in
+            memory.hasEnded = true
             memory.people = [:]
             memory.retry?.cancel()
         }
@@ -152,7 +154,8 @@ final class DeviceTokens: Sendable {
     /// Brings one user to where nothing is to be done; false where it has to be tried later.
     private func settle(_ name: String) async throws(PealError) -> Bool {
         while true {
-            let credentials = memory.withLock { $0.people[name] }
+            let (hasEnded, credentials) = memory.withLock { ($0.hasEnded, $0.people[name]) }
+            guard !hasEnded else { return true }
             // Another process's user is its affair.
             let next = try update { state -> (DeviceTokenState.Step, DeviceTokenState.Person)? in
                 guard let person = state.people[name], credentials != nil || !person.isWanted,
