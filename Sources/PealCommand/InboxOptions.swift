@@ -119,6 +119,7 @@ extension DeliveredItem {
         writer.member("content", body.content)
         writer.member("category", category)
         writer.member("topic", topic)
+        if let names = body.interestsText { writer.member("interests", raw: Array(names.utf8)[...]) }
         writer.member("action_url", body.actionURL)
         writer.member("custom_attributes", raw: body.attributes)
         writer.member("payload", raw: body.payload)

@@ -166,10 +166,10 @@ extension Replica {
             FROM stage_item s WHERE s.position = item.position AND (s.read <> item.read OR s.read_rank <> item.read_rank
                 OR s.seen <> item.seen OR s.archived <> item.archived OR s.archived_rank <> item.archived_rank);
             UPDATE item SET silent = s.silent, body = s.body FROM stage_item s WHERE s.position = item.position AND item.body = '';
-            INSERT INTO item (position, id, publish, time, sent, type, category, topic, expires, silent, version, read,
-                read_rank, seen, archived, archived_rank, body)
-            SELECT position, id, publish, time, sent, type, category, topic, expires, silent, version, read, read_rank, seen,
-                archived, archived_rank, body
+            INSERT INTO item (position, id, publish, time, sent, type, category, topic, interests, expires, silent, version,
+                read, read_rank, seen, archived, archived_rank, body)
+            SELECT position, id, publish, time, sent, type, category, topic, interests, expires, silent, version, read,
+                read_rank, seen, archived, archived_rank, body
             FROM stage_item s WHERE NOT EXISTS (SELECT 1 FROM item i WHERE i.position = s.position) ORDER BY position;
             DELETE FROM register;
             INSERT INTO register SELECT * FROM stage_register;

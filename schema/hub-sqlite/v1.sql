@@ -315,6 +315,9 @@ CREATE INDEX broadcast_time ON broadcast (time);
 CREATE TABLE target (
     publish INTEGER NOT NULL,
     inbox INTEGER NOT NULL,
+    -- Which of the publish's interests the device had: a bit each, in their order, the first 64 in the low ones.
+    matched_low INTEGER NOT NULL,
+    matched_high INTEGER NOT NULL,
     PRIMARY KEY (publish, inbox)
 ) STRICT, WITHOUT ROWID;
 
