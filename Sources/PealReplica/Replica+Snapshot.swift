@@ -221,13 +221,7 @@ extension Replica {
             UPDATE outbox SET observed_time = min(observed_time, \(time)), observed = \(common) WHERE observed > \(common);
             UPDATE journal SET observed_time = min(observed_time, \(time)), observed = \(common) WHERE observed > \(common)
             """)
-        for table in ["outbox", "journal"] {
-            try connection.execute(
-                """
-                UPDATE \(table) SET op = json_set(op, '$.upTo', \(common))
-                WHERE name = 'mark' AND json_valid(op) AND json_extract(op, '$.upTo') > \(common)
-                """)
-        }
+        try clampMarks(to: common)
         state.nextN = state.aheadLastN + 1
         state.settledN = min(state.settledN, state.aheadLastN)
         state.generation += 1
