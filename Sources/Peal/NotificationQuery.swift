@@ -28,7 +28,8 @@ public struct NotificationQuery: Hashable, Sendable {
     /// A query of its parts; by default everything that is not archived.
     public init(
         type: String? = nil, categories: [String]? = nil, topics: [String]? = nil, interests: [String]? = nil,
-        read: Bool? = nil, seen: Bool? = nil, archived: Bool? = false, since: Date? = nil, until: Date? = nil, text: String? = nil
+        read: Bool? = nil, seen: Bool? = nil, archived: Bool? = false, since: Date? = nil, until: Date? = nil,
+        text: String? = nil
     ) {
         self.type = type
         self.categories = categories

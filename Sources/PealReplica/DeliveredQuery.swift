@@ -30,7 +30,8 @@ public struct DeliveredQuery: Hashable, Sendable {
     /// A query of its parts; by default the whole inbox.
     public init(
         type: String? = nil, categories: [String]? = nil, topics: [String]? = nil, interests: [String]? = nil,
-        read: Bool? = nil, seen: Bool? = nil, archived: Bool? = false, since: Milliseconds? = nil, until: Milliseconds? = nil,
+        read: Bool? = nil, seen: Bool? = nil, archived: Bool? = false, since: Milliseconds? = nil,
+        until: Milliseconds? = nil,
         text: String? = nil
     ) {
         self.type = type

@@ -186,7 +186,8 @@ struct Verifier {
 
     private func bodies() throws(SQLiteError) -> [String] {
         let query = try connection.prepare(
-            "SELECT position, body, sent, type, category, topic, expires, silent, interests FROM item ORDER BY position")
+            "SELECT position, body, sent, type, category, topic, expires, silent, interests FROM item ORDER BY position"
+        )
         var found: [String] = []
         while try query.step(), found.count < Verification.maximumEvidence {
             let position = query.int64(0)

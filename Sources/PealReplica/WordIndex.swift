@@ -116,7 +116,7 @@ struct WordIndex {
             """
         do throws(SQLiteError) {
             try connection.execute(insert + " ORDER BY position")
-        } catch where error.code == .sql {
+        } catch  where error.code == .sql {
             // A body is damaged. It is not asked for before, because `json_valid` is false for want of memory too.
             try connection.execute(insert + " AND json_valid(body) ORDER BY position")
         }

@@ -31,7 +31,8 @@ public struct ItemBody: Equatable, Sendable {
     public init(
         title: String?, content: String? = nil, type: String = "message", media: String? = nil,
         category: String? = nil, topic: String? = nil, interests: [String] = [], actionURL: String? = nil,
-        attributes: RawJSON? = nil, payload: RawJSON? = nil, sent: Milliseconds, expires: Milliseconds? = nil, silent: Bool = false
+        attributes: RawJSON? = nil, payload: RawJSON? = nil, sent: Milliseconds, expires: Milliseconds? = nil,
+        silent: Bool = false
     ) {
         self.title = title
         self.content = content
@@ -56,7 +57,8 @@ public struct ItemBody: Equatable, Sendable {
             title: try object.string("title"), content: try object.string("content"),
             type: try object.string("type") ?? "message", media: try object.string("media"),
             category: try object.string("category"), topic: try object.string("topic"),
-            interests: try object.strings("interests") ?? [], actionURL: try object.string("actionURL"), attributes: object.raw("attributes"),
+            interests: try object.strings("interests") ?? [], actionURL: try object.string("actionURL"),
+            attributes: object.raw("attributes"),
             payload: object.raw("payload"), sent: try object.required("sent", object.int("sent")),
             expires: try object.int("expires"), silent: try object.bool("silent") ?? false)
     }
