@@ -31,13 +31,24 @@ public struct HubAddress: Sendable, Equatable {
 
     /// One HTTP request. Path segments are encoded here.
     ///
-    /// - Throws: ``PealError``: `unreachable`, `badURL`.
+    /// - Throws: ``PealError``: `unreachable`, `badURL`, `cancelled`.
     func request(
         _ method: String, _ path: [String], query: [(String, String)] = [], headers: [String: String], body: [UInt8]?,
         seconds: Int, authorityPath: String? = nil
     ) async throws(PealError) -> (status: Int, body: [UInt8]) {
-        var allowed = CharacterSet.alphanumerics
-        allowed.insert(charactersIn: "-._~")
+        let answer = try await answer(
+            method, path, query: query, headers: headers, body: body, seconds: seconds, authorityPath: authorityPath)
+        return (answer.status, answer.body)
+    }
+
+    /// The same with all of the answer. With `onBytes` an answer of 200 is handed over as it comes, on the socket thread, and may go on for ever:
+    /// `seconds` are those of a silence then.
+    func answer(
+        _ method: String, _ path: [String], query: [(String, String)] = [], headers: [String: String], body: [UInt8]?,
+        seconds: Int, authorityPath: String? = nil, onBytes: (@Sendable ([UInt8]) -> Void)? = nil
+    ) async throws(PealError) -> HTTPClientAnswer {
+        var allowed = CharacterSet()
+        allowed.insert(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
         func encode(_ text: String) -> String { text.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }
         var text = url.absoluteString
         while text.hasSuffix("/") { text.removeLast() }
@@ -52,10 +63,10 @@ public struct HubAddress: Sendable, Equatable {
         let request = HTTPClientRequest(
             method, text, headers: lines, body: body, authorityPath: authorityPath, timeoutSeconds: seconds)
         do throws(WebSocketError) {
-            let answer = try await SocketService.shared().answer(to: request)
-            return (answer.status, answer.body)
+            return try await SocketService.shared().answer(to: request, onBytes: onBytes)
         } catch {
             if error.code == .url { throw PealError(.badURL, "'\(url)': \(error.message)") }
+            if Task.isCancelled { throw PealError(.cancelled, "the call was cancelled") }
             throw PealError(.unreachable, "the hub at \(url) cannot be reached: \(error.message)")
         }
     }

@@ -44,9 +44,10 @@ enum PublishCommand {
         }
         var apns: [(key: String, value: JSON)] = [("aps", .object([("alert", .object(alert))]))]
         if !data.isEmpty { apns.append(("data", .object(data))) }
-        let id = try await HubAPI(hub: hub).publish(
-            instance: instance, secret: secret, target: users.isEmpty ? "interests" : "users",
-            names: users.isEmpty ? interests : users, payload: [("apns", .object(apns))])
+        // The interests surface asks for no key.
+        let api = HubAPI(hub: hub, credentials: .project(instance: instance, key: "", secret: secret))
+        let id = try await api.publish(
+            platforms: .object([("apns", .object(apns))]), to: users.isEmpty ? .interests(interests) : .users(users))
         if arguments.has("json") {
             Output.line(String(decoding: JSON.object([("publishId", .string(id))]).bytes, as: UTF8.self))
         } else {
