@@ -6,15 +6,21 @@ internal import PealWebSocket
 public struct HubAddress: Sendable, Equatable {
     /// The publishing side.
     public let url: URL
+    /// The proxy before it, for HTTP and WebSocket; nil for none.
+    public let proxy: HubProxy?
 
     /// Parses `http://host[:port]` or `https://…`.
     ///
+    /// - Parameters:
+    ///   - text: the URL.
+    ///   - proxy: the proxy before the hub; nil for none. ``HubProxy/environment(for:_:)`` gives that of the environment.
     /// - Throws: ``PealError``: `badURL`.
-    public init(_ text: String) throws(PealError) {
+    public init(_ text: String, proxy: HubProxy? = nil) throws(PealError) {
         guard let url = URL(string: text), let scheme = url.scheme, scheme == "http" || scheme == "https",
             url.host?.isEmpty == false, url.query == nil
         else { throw PealError(.badURL, "'\(text)' is not a hub's URL; one is http://host:port or https://host") }
         self.url = url
+        self.proxy = proxy
     }
 
     /// Asks the hub where devices connect.
@@ -61,13 +67,15 @@ public struct HubAddress: Sendable, Equatable {
         var lines = headers.map { (name: $0.key, value: $0.value) }
         if body != nil { lines.append((name: "Content-Type", value: "application/json")) }
         let request = HTTPClientRequest(
-            method, text, headers: lines, body: body, authorityPath: authorityPath, timeoutSeconds: seconds)
+            method, text, headers: lines, body: body, authorityPath: authorityPath, proxy: proxy?.address,
+            timeoutSeconds: seconds)
         do throws(WebSocketError) {
             return try await SocketService.shared().answer(to: request, onBytes: onBytes)
         } catch {
             if error.code == .url { throw PealError(.badURL, "'\(url)': \(error.message)") }
             if Task.isCancelled { throw PealError(.cancelled, "the call was cancelled") }
-            throw PealError(.unreachable, "the hub at \(url) cannot be reached: \(error.message)")
+            let through = proxy.map { " through the proxy \($0)" } ?? ""
+            throw PealError(.unreachable, "the hub at \(url) cannot be reached\(through): \(error.message)")
         }
     }
 }

@@ -6,6 +6,7 @@ enum HubOperation: String, CaseIterable, Sendable {
     case preferences, setPreferences, categories, setCategories
     case createUser, showUser, changeUser, deleteUser
     case subscribe, subscriptions, unsubscribe
+    case eraseOwn, ownDevices, revokeOwn
     case inboxStanding
     case publishToInterestsOld, publishToInterests, publishToUsers
     case registerDevice, showDevice, deleteDevice, setMetadata, setToken, setDeviceUser
@@ -63,6 +64,9 @@ enum HubOperation: String, CaseIterable, Sendable {
         case .subscribe: "POST /push_subscriptions"
         case .subscriptions: "GET /push_subscriptions"
         case .unsubscribe: "DELETE /push_subscriptions/{token}"
+        case .eraseOwn: "DELETE /me"
+        case .ownDevices: "GET /me/devices"
+        case .revokeOwn: "DELETE /me/devices/{device}"
         case .inboxStanding: "GET /standing"
         case .publishToInterestsOld: "POST /publish_api/v1/instances/{instance}/publishes"
         case .publishToInterests: "POST /publish_api/v1/instances/{instance}/publishes/interests"

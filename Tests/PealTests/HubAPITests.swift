@@ -71,6 +71,7 @@ import Testing
         try await devices(callers, bench.hub.project)
         try await publishes(callers)
         try await operations(callers)
+        try await own(bench, calls)
         #expect(calls.missing == [])
         await bench.stop()
     }
@@ -234,6 +235,23 @@ import Testing
         #expect(try await api.revokeOld(of: made.instance).oldSecretEndDate == nil)
         try await api.closeProject(made.instance)
         #expect(try await api.project(made.instance).closingDate != nil)
+    }
+
+    private func own(_ bench: Bench, _ calls: Calls) async throws {
+        let project = bench.hub.project
+        var mary = HubAPI(
+            hub: try bench.address,
+            credentials: .user(
+                key: project.apiKey, externalId: "mary", hmac: UserCode.code(of: "mary", secret: project.secret)))
+        mary.traced = { calls.note($0) }
+        _ = try await mary.subscribe(token: "own", platform: "ios")
+        let device = try #require(try await mary.ownDevices().first { $0.hasPushToken })
+        #expect(device.platform == "apns" && device.kind == .device)
+        try await mary.revokeOwnDevice(device.id)
+        #expect(try await mary.subscriptions().isEmpty)
+        try await mary.eraseOwn()
+        let gone = await #expect(throws: PealError.self) { try await bench.api().user(.externalId("mary")) }
+        #expect(gone?.status == 404)
     }
 
     // MARK: What goes wrong

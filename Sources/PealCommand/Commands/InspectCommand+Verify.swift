@@ -48,7 +48,7 @@ extension InspectCommand {
         }
         let key = arguments.value("key") ?? file.project
         let secret = arguments.value("secret")
-        let hub = try HubAddress(url)
+        let hub = try HubAddress(url, proxy: HubProxy.environment(for: url))
         let identity = try? JSON(Array(file.identity.utf8)[...])
         let credentials: HubCredentials
         var inbox: String?

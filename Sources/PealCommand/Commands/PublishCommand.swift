@@ -21,12 +21,13 @@ enum PublishCommand {
             Option(name: "topic", value: "TOPIC", help: "a topic, such as order:42"),
             Option(name: "type", value: "TYPE", help: "message, survey, video, image, audio, or your own (message)"),
             Option(name: "url", value: "URL", help: "where a tap leads"),
-            Option(name: "json", value: nil, help: "JSON"),
+            InboxOptions.proxy, Option(name: "json", value: nil, help: "JSON"),
         ],
         examples: ["peal publish --interest apple --title 'Hello' --body 'From the command line'"], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
-        let hub = try HubAddress(arguments.value("hub") ?? "http://127.0.0.1:8080")
+        let url = arguments.value("hub") ?? "http://127.0.0.1:8080"
+        let hub = try HubAddress(url, proxy: InboxOptions.proxy(arguments, hub: url))
         let hint = "`peal hub` printed it at its first start."
         let instance = try arguments.required("instance", hint)
         let secret = try arguments.required("secret", hint)
