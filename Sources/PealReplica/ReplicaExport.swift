@@ -3,7 +3,7 @@ internal import PealSQLite
 
 /// Everything that a replica's file holds of its inbox, line by line as JSON, of one state however long it takes. A read-only connection of its
 /// own; not Sendable, every call blocks.
-public final class ReplicaExport {
+package final class ReplicaExport {
     private enum Part {
         case head, items(before: Position), preferences, outbox, end, over
     }
@@ -18,8 +18,9 @@ public final class ReplicaExport {
     /// - Parameters:
     ///   - path: the replica's file.
     ///   - pageItems: items that ``next()`` gives at most, at least 1.
+    ///   - clock: tells what has expired.
     /// - Throws: ``ReplicaError``: `cantOpen` where there is none, `notAReplica`.
-    public init(path: String, pageItems: Int = 200, clock: ReplicaClock = .system) throws(ReplicaError) {
+    package init(path: String, pageItems: Int = 200, clock: ReplicaClock = .system) throws(ReplicaError) {
         precondition(pageItems > 0, "a page has items")
         self.pageItems = pageItems
         queries = try ReplicaReader(path: path, clock: clock).queries
@@ -35,7 +36,7 @@ public final class ReplicaExport {
     /// The next lines, without line ends; empty after the last. Blocking.
     ///
     /// - Throws: ``ReplicaError``: `corrupt` and whatever else reading a file can bring.
-    public func next() throws(ReplicaError) -> [[UInt8]] {
+    package func next() throws(ReplicaError) -> [[UInt8]] {
         while true {
             var lines: [[UInt8]] = []
             switch part {

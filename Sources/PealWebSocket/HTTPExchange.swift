@@ -15,6 +15,8 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
     private var addresses: ArraySlice<String> = []
     private var answer: HTTPClientAnswer?
     private var isOver = false
+    /// Something was handed over, which no other try may repeat.
+    private var hasBegun = false
 
     init(
         service: WebSocketService, _ request: HTTPClientRequest, _ lines: String, through proxy: WebSocketTarget?,
@@ -113,6 +115,7 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
         switch event {
         case PWS_MESSAGE:
             if code == 0 {
+                hasBegun = true
                 onBytes?(Array(bytes))
             } else {
                 let seconds = Int(pws_retry_after(connection))
@@ -126,7 +129,7 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
                 end(.success(answer))
             } else if onBytes != nil, code == 200 {
                 end(.success(HTTPClientAnswer(status: 200, body: [])))
-            } else if !addresses.isEmpty, let retarget {
+            } else if !hasBegun, !addresses.isEmpty, let retarget {
                 retarget()
             } else {
                 fail(String(decoding: bytes, as: UTF8.self))
