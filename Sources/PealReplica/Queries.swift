@@ -250,7 +250,7 @@ final class Queries {
         return try body(statement.statement)
     }
 
-    private func bindFrame(_ frame: Frame, _ statement: borrowing Statement) {
+    func bindFrame(_ frame: Frame, _ statement: borrowing Statement) {
         statement.bind(1, frame.readUpTo)
         statement.bind(2, frame.seenUpTo)
         statement.bind(3, frame.archiveUpTo)

@@ -126,7 +126,7 @@ private struct Twins {
         case 16: try both("expire") { (store, _) throws(HubStoreError) in try store.expire(limit: 3, now: now) }
         case 17: try both("upkeep") { (store, _) throws(HubStoreError) in try store.upkeep(limit: 4, now: now) }
         case 18: try undone()
-        case 19: try device()
+        case 19: try chance(1, of: 4) ? revoke() : device()
         case 20: try cursors()
         default: try users()
         }
@@ -319,6 +319,20 @@ private struct Twins {
                     project: project, name: name, body: ItemBody(title: name, sent: now),
                     recipients: [.init(identity: UserIdentity(externalID: "anna"))]), now: now)
             throw HubStoreError(.failed, "a test's own")
+        }
+    }
+
+    /// The replica of a member is revoked, or of one that may have none, in an inbox that may be another's.
+    mutating func revoke() throws {
+        let member = members[pick(0..<members.count)]
+        guard let inbox = members[pick(0..<members.count)].admitted?.inbox else { return }
+        let key = try both("revoke") { (store, _) throws(HubStoreError) in
+            try store.revoke(member.id, of: inbox, now: now)
+        }
+        // Others go on in its place, so that schedules do not run dry.
+        guard key != nil, let index = members.firstIndex(where: { $0.id == member.id }) else { return }
+        if chance(1, of: 2) {
+            members[index] = Member(id: ReplicaID(high: random.next(), low: random.next()), user: member.user)
         }
     }
 

@@ -103,6 +103,9 @@ import Testing
             for (line, index) in zip(leading, indexes) { #expect(line.contains(index), "\(plan)") }
             #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN item") }, "\(plan)")
         }
+        let all = try replica.connection.queryPlan(Queries.allItemsSQL)
+        #expect(all.first?.hasPrefix("SEARCH item USING INTEGER PRIMARY KEY (rowid<?)") == true, "\(all)")
+        #expect(!all.contains { $0.contains("TEMP B-TREE") }, "\(all)")
     }
 
     @Test func `which texts of interests there are is found by steps of the index`() throws {

@@ -217,7 +217,9 @@ CREATE TABLE replica (
     -- The durable cursor.
     got INTEGER NOT NULL DEFAULT 0,
     created INTEGER NOT NULL,
-    seen_at INTEGER NOT NULL
+    seen_at INTEGER NOT NULL,
+    -- When its user revoked it: no hello of it is taken any more. NULL for one that is good.
+    revoked INTEGER
 ) STRICT;
 CREATE INDEX replica_inbox ON replica (inbox);
 CREATE INDEX replica_suspect ON replica (id) WHERE suspect IS NOT NULL;

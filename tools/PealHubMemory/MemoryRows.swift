@@ -35,6 +35,7 @@ struct ReplicaRow: Sendable {
     var suspect: UInt64?
     var got: Position = 0
     var seenAt: Milliseconds
+    var isRevoked = false
 }
 
 /// One publish.

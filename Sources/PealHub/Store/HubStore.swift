@@ -100,6 +100,11 @@ package protocol HubStore: AnyObject {
         _ mutation: Mutation, from replica: ReplicaKey, session: UInt64, now: Milliseconds
     ) throws(HubStoreError) -> PushResult?
 
+    /// Takes no hello and no push of a replica any more; nil where the inbox has none such, or it was revoked before.
+    func revoke(
+        _ replica: ReplicaID, of inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> ReplicaKey?
+
     // MARK: Acts, publishing
 
     /// An act through HTTP, author `api`. After an `end` the sessions of the inbox must end (4201).
@@ -233,7 +238,7 @@ package protocol HubReader: AnyObject {
     func deliveries(
         of publish: String, in project: ProjectKey, after number: Int64, limit: Int, now: Milliseconds
     ) throws(HubStoreError) -> DeliveryPage
-    /// The replicas of an inbox.
+    /// The replicas of an inbox that were not revoked.
     func replicas(of inbox: InboxKey) throws(HubStoreError) -> [ReplicaRecord]
     /// The devices of a user.
     func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord]
