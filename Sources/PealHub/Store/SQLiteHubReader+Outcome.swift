@@ -34,7 +34,8 @@ final class OutcomeQueries {
             """)
         reached = try database.query("SELECT max(got) FROM replica WHERE inbox = ?1")
         reported = try database.query("SELECT time FROM delivery WHERE inbox = ?1 AND publish = ?2")
-        replicas = try database.query("SELECT public, got, last_n, seen_at FROM replica WHERE inbox = ?1 AND revoked IS NULL ORDER BY id")
+        replicas = try database.query(
+            "SELECT public, got, last_n, seen_at FROM replica WHERE inbox = ?1 AND revoked IS NULL ORDER BY id")
         devices = try database.query("\(DeviceRecord.select) WHERE d.user = ?1 ORDER BY d.inbox")
         userByInbox = try database.query("\(UserRecord.select) WHERE u.inbox = ?1")
         deadLetters = try database.query(
