@@ -380,6 +380,20 @@ private struct Twins {
                 identity, profile: UserProfile(firstName: identity.email), in: project, now: now
             ).user
         }
+        if let user, chance(1, of: 2) {
+            let token = ["t", "u", "tt"][pick(0..<3)]
+            let platform = ["apns", "fcm"][pick(0..<2)]
+            if chance(1, of: 3) {
+                try both("unsubscribe") { (store, _) throws(HubStoreError) in
+                    try store.unsubscribe(user.key, token: token)
+                }
+            } else {
+                try both("subscribe") { (store, _) throws(HubStoreError) in
+                    try store.subscribe(user.key, platform: platform, token: token, now: now)
+                }
+            }
+            try both("subscriptions") { (store, _) throws(HubStoreError) in try store.subscriptions(of: user.key) }
+        }
         if let user, user.identity.externalID == "dora", chance(1, of: 2) {
             let gone = try both("delete") { (store, _) throws(HubStoreError) in try store.deleteUser(user.key) }
             try deleted(gone ?? [])

@@ -191,6 +191,18 @@ CREATE TABLE device (
 CREATE UNIQUE INDEX device_token ON device (project, platform, token) WHERE token IS NOT NULL;
 CREATE INDEX device_user ON device (user) WHERE user IS NOT NULL;
 
+-- Push tokens that were registered for a user and not by a device with an inbox of its own. An app in which several users are
+-- connected has its token with each of them.
+CREATE TABLE subscription (
+    -- Its name outside, so that none has it twice.
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user INTEGER NOT NULL,
+    platform TEXT NOT NULL,
+    token TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    UNIQUE (user, platform, token)
+) STRICT;
+
 CREATE TABLE interest (
     project INTEGER NOT NULL,
     name TEXT NOT NULL,

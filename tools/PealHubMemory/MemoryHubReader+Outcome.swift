@@ -79,6 +79,8 @@ extension MemoryHubReader {
         }
     }
 
+    func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription] { state.subscriptions(of: user) }
+
     func deadLetters(
         of inbox: InboxKey, before place: DeadLetter.Place?, limit: Int
     ) throws(HubStoreError) -> [DeadLetter] {

@@ -55,6 +55,15 @@ package protocol HubStore: AnyObject {
     func deleteUser(_ key: UserKey) throws(HubStoreError) -> [InboxKey]
     /// The devices of a user.
     func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord]
+    /// The push tokens that were registered for a user, without those of devices; by platform and token.
+    func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription]
+    /// Registers a push token for a user; the same again is no change. Throws `invalid` beyond ``Limits/devicesPerUser``, devices
+    /// with an inbox included.
+    func subscribe(
+        _ user: UserKey, platform: String, token: String, now: Milliseconds
+    ) throws(HubStoreError) -> PushSubscription
+    /// Takes a push token away from a user, whatever its platform; true where there was one.
+    func unsubscribe(_ user: UserKey, token: String) throws(HubStoreError) -> Bool
     /// Registers a device by its push token; a known token gives the same device.
     func registerDevice(
         platform: String, token: String, metadata: [UInt8]?, in project: ProjectKey, now: Milliseconds
@@ -242,6 +251,8 @@ package protocol HubReader: AnyObject {
     func replicas(of inbox: InboxKey) throws(HubStoreError) -> [ReplicaRecord]
     /// The devices of a user.
     func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord]
+    /// The push tokens that were registered for a user, without those of devices; by platform and token.
+    func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription]
     /// Acts of an inbox that nobody could take (``Outcome/isDead``), the newest first: some before a place, which the page before gave.
     func deadLetters(
         of inbox: InboxKey, before place: DeadLetter.Place?, limit: Int

@@ -45,6 +45,15 @@ extension InboxSurface {
                         writer.endObject()
                     }
                     for device in try reader.devices(of: user.key) { try Self.write(device, reader, to: &writer) }
+                    for subscription in try reader.subscriptions(of: user.key) {
+                        writer.beginObject()
+                        writer.member("id", subscription.deviceID)
+                        writer.member("kind", "device")
+                        writer.member("platform", subscription.platform)
+                        writer.member("push", true)
+                        writer.time("last_seen_at", subscription.created)
+                        writer.endObject()
+                    }
                 }
                 writer.endArray()
                 writer.endObject()
@@ -76,6 +85,10 @@ extension InboxSurface {
                 if let user = try store.user(identity, in: project.key) {
                     if let replica = ReplicaID(id), let key = try store.revoke(replica, of: user.inbox, now: now) {
                         return Work(response: .empty(204), revoked: (user.inbox, key))
+                    }
+                    let named = try store.subscriptions(of: user.key).first { $0.deviceID == id }
+                    if let named, try store.unsubscribe(user.key, token: named.token) {
+                        return Work(response: .empty(204))
                     }
                     if let device = try store.devices(of: user.key).first(where: { $0.id == id }) {
                         try store.deleteDevice(device.inbox)
