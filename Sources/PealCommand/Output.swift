@@ -13,6 +13,14 @@ enum Output {
     /// Writes a line to standard error.
     static func note(_ text: String) { write(text + "\n", to: 2) }
 
+    /// Writes a line to standard error that matters less than the others: dim where that is a terminal that shows it.
+    static func aside(_ text: String) { note(dims ? "\u{1B}[2m\(text)\u{1B}[0m" : text) }
+
+    private static let dims: Bool = {
+        func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+        return isatty(2) == 1 && variable("NO_COLOR")?.isEmpty != false && variable("TERM") != "dumb"
+    }()
+
     /// Writes text as it is.
     static func text(_ text: String) { write(text, to: 1) }
 
@@ -37,6 +45,8 @@ enum Output {
 
     /// Text that somebody else wrote, made safe for a terminal: control characters become a space.
     static func safe(_ text: String) -> String {
+        // Most texts have none: those are C0, DEL, or begin with C2 or E2 in UTF-8.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 && $0 != 0xE2 }) { return text }
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             let control = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)

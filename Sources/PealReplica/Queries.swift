@@ -193,6 +193,8 @@ final class Queries {
         var page: Int?
         /// A count that tells how many are unread and unseen, too.
         var countsStates = false
+        /// Oldest first.
+        var upwards = false
 
         init(_ query: DeliveredQuery, _ branch: Branch, _ frame: Frame, page: Int?) {
             self.query = query
@@ -216,7 +218,8 @@ final class Queries {
             select += ", coalesce(sum(1 - (\(read))), 0), coalesce(sum(1 - (\(seen))), 0)"
         }
         let place = branch.place
-        let tail = shape.page.map { " AND \(place) < ?6 ORDER BY \(place) DESC LIMIT \($0)" } ?? ""
+        let order = shape.upwards ? "ASC" : "DESC"
+        let tail = shape.page.map { " AND \(place) < ?6 ORDER BY \(place) \(order) LIMIT \($0)" } ?? ""
         return "SELECT \(select) FROM \(branch.source) WHERE \(branch.condition)"
             + Filter.sql(shape.query, branch, frame) + tail
     }
@@ -226,12 +229,14 @@ final class Queries {
     /// - Parameters:
     ///   - page: the rows of a page; nil for a count.
     ///   - countsStates: a count that tells how many are unread and unseen, too.
+    ///   - upwards: a page that goes from the oldest to the newest.
     func run<R>(
-        _ query: DeliveredQuery, _ branch: Branch, page: Int?, countsStates: Bool = false, _ frame: Frame,
-        before: Position? = nil, _ body: (borrowing Statement) throws(SQLiteError) -> R
+        _ query: DeliveredQuery, _ branch: Branch, page: Int?, countsStates: Bool = false, upwards: Bool = false,
+        _ frame: Frame, before: Position? = nil, _ body: (borrowing Statement) throws(SQLiteError) -> R
     ) throws(SQLiteError) -> R {
         var shape = Shape(query, branch, frame, page: page)
         shape.countsStates = countsStates
+        shape.upwards = upwards
         let statement: PreparedQuery
         if let found = prepared[shape] {
             statement = found
@@ -269,6 +274,16 @@ final class Queries {
             }
         }
         return lines
+    }
+
+    /// The plan of a run of items upwards.
+    func planUpwards(_ query: DeliveredQuery) throws(SQLiteError) -> [String] {
+        let query = try normal(query)
+        let frame = try frame()
+        let branch = upwards(query, above: 0, upTo: frame.view.position)
+        var shape = Shape(query, branch, frame, page: 50)
+        shape.upwards = true
+        return try connection.queryPlan(sql(shape, branch, frame))
     }
 }
 

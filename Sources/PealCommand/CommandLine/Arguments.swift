@@ -93,7 +93,8 @@ extension Arguments {
             path.append(next.name)
             rest = rest.dropFirst()
         }
-        if rest.contains("--help") || rest.contains("-h") { return .help(command, path: path) }
+        let own = rest.prefix { $0 != "--" }
+        if own.contains("--help") || own.contains("-h") { return .help(command, path: path) }
         return .run(command, try parse(Array(rest), of: command, path: path, environment: environment))
     }
 

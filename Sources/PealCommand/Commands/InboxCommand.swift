@@ -10,28 +10,23 @@ enum InboxCommand {
             Works offline: without a hub it shows what the replica holds, and says so. With --watch it stays and shows the list
             again whenever it changes.
             """,
-        options: InboxOptions.all + [
-            Option(name: "unread", value: nil, help: "only unread ones"),
-            Option(name: "read", value: nil, help: "only read ones"),
-            Option(name: "unseen", value: nil, help: "only unseen ones"),
+        options: InboxOptions.all + InboxFilter.options + [
             Option(name: "archived", value: nil, help: "only archived ones"),
             Option(name: "all", value: nil, help: "archived ones too"),
-            Option(name: "type", value: "TYPE", help: "only this type"),
-            Option(name: "category", value: "SLUG", help: "only these categories", repeats: true),
-            Option(name: "topic", value: "TOPIC", help: "only these topics", repeats: true),
-            Option(name: "interest", value: "NAME", help: "only what came by these interests", repeats: true),
             Option(
                 name: "since", value: "TIME",
                 help: "delivered at or after: 2026-01-31, 2026-01-31T18:00, or milliseconds"),
             Option(name: "until", value: "TIME", help: "delivered before"),
-            Option(name: "search", value: "TEXT", help: "only those with this text in title or content"),
             Option(name: "limit", short: "n", value: "N", help: "items at most (50)"),
             Option(name: "watch", short: "w", value: nil, help: "stay, and show every change"),
         ],
         examples: ["peal inbox --user Mary --unread", "peal inbox --device --json --limit 10"], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
-        let query = try query(arguments)
+        var query = try InboxFilter.query(arguments)
+        query.archived = arguments.has("all") ? nil : arguments.has("archived")
+        query.since = try TimeArgument.milliseconds(arguments.value("since"), "since")
+        query.until = try TimeArgument.milliseconds(arguments.value("until"), "until")
         let limit = try arguments.int("limit", in: 1...10_000, default: 50)
         let inbox = try await InboxOptions.open(arguments)
         try await InboxOptions.settle(inbox, arguments)
@@ -40,7 +35,7 @@ enum InboxCommand {
             await inbox.close()
             return .success
         }
-        let ended: ExitCode? = try await Signals.run {
+        let ended: ExitCode? = try await Signals.run { [query] in
             for await change in inbox.changes where change.items || change.outbox {
                 if !arguments.has("json") { Output.line("") }
                 try await show(inbox, query, limit, arguments)
@@ -49,21 +44,6 @@ enum InboxCommand {
         }
         await inbox.close()
         return ended ?? .success
-    }
-
-    static func query(_ arguments: Arguments) throws(CommandError) -> DeliveredQuery {
-        if arguments.has("read"), arguments.has("unread") { throw .usage("--read and --unread exclude each other.") }
-        let categories = arguments.list("category")
-        let topics = arguments.list("topic")
-        let interests = arguments.list("interest")
-        return DeliveredQuery(
-            type: arguments.value("type"), categories: categories.isEmpty ? nil : categories,
-            topics: topics.isEmpty ? nil : topics, interests: interests.isEmpty ? nil : interests,
-            read: arguments.has("read") ? true : arguments.has("unread") ? false : nil,
-            seen: arguments.has("unseen") ? false : nil,
-            archived: arguments.has("all") ? nil : arguments.has("archived"),
-            since: try TimeArgument.milliseconds(arguments.value("since"), "since"),
-            until: try TimeArgument.milliseconds(arguments.value("until"), "until"), text: arguments.value("search"))
     }
 
     private static func show(

@@ -1,0 +1,71 @@
+package import PealModel
+internal import PealSQLite
+
+/// Items of a query in the order of their delivery: a piece of an inbox for who follows it.
+package struct DeliveredRun: Equatable, Sendable {
+    /// The items, oldest delivery first.
+    package var items: [DeliveredItem]
+    /// Go on above this position: below and at it there is nothing more of the query.
+    package var upTo: Position
+    /// How far the replica has folded; there is more where it is above ``upTo``.
+    package var head: Position
+    /// A first snapshot is being loaded, newest items first (docs/sync.md section 7): older ones are to come below what there is.
+    package var isPartial: Bool
+}
+
+extension Queries {
+    /// Positions that one call looks at, at most; so a rare query does not hold its thread for the whole of an inbox.
+    static let runPositions: Int64 = 8_192
+
+    func items(
+        _ query: DeliveredQuery, above: Position, limit: Int, _ frame: Frame
+    ) throws(SQLiteError) -> DeliveredRun {
+        let head = frame.view.position
+        var run = DeliveredRun(items: [], upTo: max(above, 0), head: head, isPartial: frame.isPartial)
+        guard run.upTo < head else { return run }
+        let query = try normal(query)
+        let upTo = head - run.upTo > Self.runPositions ? run.upTo + Self.runPositions : head
+        let branch = upwards(query, above: run.upTo, upTo: upTo)
+        run.items = try self.run(query, branch, page: limit, upwards: true, frame) { (row) throws(SQLiteError) in
+            var found: [DeliveredItem] = []
+            while try row.step() { found.append(Self.item(row)) }
+            return found
+        }
+        if run.items.count == limit, let last = run.items.last { run.upTo = last.number } else { run.upTo = upTo }
+        return run
+    }
+
+    /// The table itself, whatever the query: what is new is the end of it.
+    func upwards(_ query: DeliveredQuery, above: Position, upTo: Position) -> Branch {
+        Branch(kind: Driver(query) == .words ? .words : .table, above: above, upTo: upTo)
+    }
+}
+
+extension Queries {
+    fileprivate func items(
+        _ query: DeliveredQuery, above: Position, limit: Int
+    ) throws(ReplicaError) -> DeliveredRun {
+        precondition((1...1_000).contains(limit), "a run has 1 to 1,000 items")
+        return try searching(query) { () throws(SQLiteError) in
+            try items(query, above: above, limit: limit, frame())
+        }
+    }
+}
+
+extension Replica {
+    /// Items of a query above a position, oldest delivery first, of at most some thousand positions. Blocking.
+    ///
+    /// - Parameter limit: items, 1 to 1,000.
+    package func items(
+        _ query: DeliveredQuery, above: Position, limit: Int
+    ) throws(ReplicaError) -> DeliveredRun { try queries.items(query, above: above, limit: limit) }
+}
+
+extension ReplicaReader {
+    /// Items of a query above a position, oldest delivery first, of at most some thousand positions. Blocking.
+    ///
+    /// - Parameter limit: items, 1 to 1,000.
+    package func items(
+        _ query: DeliveredQuery, above: Position, limit: Int
+    ) throws(ReplicaError) -> DeliveredRun { try queries.items(query, above: above, limit: limit) }
+}
