@@ -108,6 +108,48 @@ import Testing
         #expect(!all.contains { $0.contains("TEMP B-TREE") }, "\(all)")
     }
 
+    @Test func `upwards each piece holds what the query has, in order, and no piece looks at much`() throws {
+        let folder = Folder()
+        var (replica, hub) = try filled(folder) { hub in
+            for number in 1...9 {
+                hub.publish(category: number % 3 == 0 ? "c" : nil, interests: ["x"], silent: number == 4)
+            }
+            hub.other(.mark(.read, upTo: 5))
+        }
+        func all(_ query: DeliveredQuery, above: Position = 0, limit: Int = 2) throws -> [Position] {
+            var found: [Position] = []
+            var position = above
+            while true {
+                let run = try replica.items(query, above: position, limit: limit)
+                #expect(run.items.count <= limit)
+                found += run.items.map(\.number)
+                #expect(run.head == hub.head && !run.isPartial)
+                if run.upTo >= run.head { return found }
+                #expect(run.upTo > position)
+                position = run.upTo
+            }
+        }
+        #expect(try all(DeliveredQuery(archived: nil)) == [1, 2, 3, 5, 6, 7, 8, 9])
+        #expect(try all(DeliveredQuery(archived: nil), above: 7) == [8, 9])
+        #expect(try all(DeliveredQuery(archived: nil), above: 99).isEmpty)
+        #expect(try all(DeliveredQuery(categories: ["c"])) == [3, 6, 9])
+        #expect(try all(DeliveredQuery(read: true, archived: nil)) == [1, 2, 3, 5])
+        #expect(try all(DeliveredQuery(read: false, archived: nil)) == [6, 7, 8, 9])
+        #expect(try all(DeliveredQuery(interests: ["x"]), limit: 5) == [1, 2, 3, 5, 6, 7, 8, 9])
+        #expect(try all(DeliveredQuery(interests: ["y"])).isEmpty)
+        hub.append(.removed(items: [hub.items[7]], why: "retract"))
+        try replica.pull(hub)
+        #expect(try all(DeliveredQuery(archived: nil), above: 6) == [7, 9])
+        for query in [
+            DeliveredQuery(archived: nil), DeliveredQuery(categories: ["c"]), DeliveredQuery(topics: ["t"]),
+            DeliveredQuery(interests: ["x"]), DeliveredQuery(read: false), DeliveredQuery(seen: false),
+        ] {
+            let plan = try replica.queries.planUpwards(query)
+            #expect(plan.first == "SEARCH item USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "\(plan)")
+            #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+        }
+    }
+
     @Test func `which texts of interests there are is found by steps of the index`() throws {
         let folder = Folder()
         var steps: [Int] = []

@@ -28,9 +28,10 @@ do {
     case "sum": try ReplicaBench.sum(rest)
     case "page": try ReplicaBench.page(rest)
     case "stage": try StageBench.run(rest)
+    case "tail": try TailBench.run(rest)
     default:
         print(
-            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | hub-stop"
+            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop"
         )
         exit(2)
     }
