@@ -60,6 +60,29 @@ struct RestoreTests {
         #expect(again.output.hasPrefix("1 listed, 0 unread"))
     }
 
+    @Test func `a tail of a hub that is restored goes on with what is new there, and shows nothing twice`() throws {
+        let hub = try HubProcess()
+        let device = try Directory()
+        try publish(hub, "kept")
+        let tail = try RunningTail(
+            ["--user", "mary", "--directory", device.path, "--since", "all", "--format", "{number} {title}"], hub: hub)
+        try tail.wait { tail.output == "1 kept\n" }
+        // Its file and its log of changes, of one moment: nothing is written just now.
+        let database = hub.directory.path + "/hub.sqlite"
+        try copy(database, to: database + ".backup")
+        for title in ["lost 1", "lost 2"] { try publish(hub, title) }
+        try tail.wait { tail.output.hasSuffix("3 lost 2\n") }
+        hub.stop(signal: SIGKILL)
+        try copy(database + ".backup", to: database)
+        try hub.start()
+        for number in 1...3 { try publish(hub, "new \(number)") }
+        try tail.wait { tail.output.contains("new 3") }
+        #expect(tail.end(by: SIGINT) == 130)
+        let titles = tail.output.split(separator: "\n").map { $0.drop { $0 != " " }.dropFirst() }
+        #expect(titles == ["kept", "lost 1", "lost 2", "new 1", "new 2", "new 3"])
+        #expect(tail.errors.contains("note: the hub went back in time"), "\(tail.errors)")
+    }
+
     @Test func `after a device's file was restored the viewer, the inspector and the hub's log say so`() throws {
         let hub = try HubProcess()
         let device = try Directory()
