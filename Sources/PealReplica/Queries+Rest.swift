@@ -67,7 +67,7 @@ extension Queries {
             problems: integrity ? try connection.integrityProblems() : nil, sessions: try sessions())
     }
 
-    private func restored() throws(SQLiteError) -> (wentBack: Milliseconds?, lost: Int64?, forked: Milliseconds?) {
+    func restored() throws(SQLiteError) -> (wentBack: Milliseconds?, lost: Int64?, forked: Milliseconds?) {
         let query = try connection.prepare("SELECT went_back, went_back_lost, forked FROM replica WHERE one = 1")
         guard try query.step() else { return (nil, nil, nil) }
         return (query.optionalInt64(0), query.optionalInt64(1), query.optionalInt64(2))

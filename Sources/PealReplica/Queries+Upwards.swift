@@ -11,6 +11,9 @@ package struct DeliveredRun: Equatable, Sendable {
     package var head: Position
     /// A first snapshot is being loaded, newest items first (docs/sync.md section 7): older ones are to come below what there is.
     package var isPartial: Bool
+    /// When a hub that had gone back in time was last followed, by this device's clock: where it changes, other items may stand at the
+    /// positions that were looked at (docs/sync.md section 7).
+    package var wentBack: Milliseconds?
 }
 
 extension Queries {
@@ -22,6 +25,7 @@ extension Queries {
     ) throws(SQLiteError) -> DeliveredRun {
         let head = frame.view.position
         var run = DeliveredRun(items: [], upTo: max(above, 0), head: head, isPartial: frame.isPartial)
+        run.wentBack = try restored().wentBack
         guard run.upTo < head else { return run }
         let query = try normal(query)
         let upTo = head - run.upTo > Self.runPositions ? run.upTo + Self.runPositions : head

@@ -72,11 +72,18 @@ struct RestoreTests {
         try copy(database, to: database + ".backup")
         for title in ["lost 1", "lost 2"] { try publish(hub, title) }
         try tail.wait { tail.output.hasSuffix("3 lost 2\n") }
+        let other = try Directory()
+        let late = try RunningTail(
+            ["--user", "mary", "--directory", other.path, "--format", "{number} {title}"], hub: hub)
+        try late.waitUntilLive()
         hub.stop(signal: SIGKILL)
         try copy(database + ".backup", to: database)
         try hub.start()
         for number in 1...3 { try publish(hub, "new \(number)") }
         try tail.wait { tail.output.contains("new 3") }
+        try late.wait { late.output.contains("new 3") }
+        #expect(late.end(by: SIGINT) == 130)
+        #expect(late.output == "2 new 1\n3 new 2\n4 new 3\n")
         #expect(tail.end(by: SIGINT) == 130)
         let titles = tail.output.split(separator: "\n").map { $0.drop { $0 != " " }.dropFirst() }
         #expect(titles == ["kept", "lost 1", "lost 2", "new 1", "new 2", "new 3"])

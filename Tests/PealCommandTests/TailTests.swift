@@ -196,4 +196,48 @@ struct TailTests {
         #expect(tail.end() == 0)
         #expect(tail.errors == "live\n")
     }
+
+    @Test
+    func `what the connection does is told dim on a terminal that shows it, plain elsewhere, and not at all if quiet`()
+        throws
+    {
+        let (hub, device) = try filled()
+        for (words, environment, says) in [
+            ([], ["TERM": "xterm"], "\u{1B}[2mlive\u{1B}[0m\r\n"), ([], ["TERM": "dumb"], "live\r\n"),
+            ([], ["TERM": "xterm", "NO_COLOR": "1"], "live\r\n"), (["--quiet"], ["TERM": "xterm"], ""),
+        ] {
+            var master: Int32 = -1
+            var terminal: Int32 = -1
+            #expect(openpty(&master, &terminal, nil, nil, nil) == 0)
+            let tail = try RunningTail(
+                ["--user", "Mary", "--directory", device.path, "--count", "1", "--format", "{title}"] + words, hub: hub,
+                environment: environment, errors: FileHandle(fileDescriptor: terminal, closeOnDealloc: true))
+            _ = fcntl(master, F_SETFL, O_NONBLOCK)
+            var said = Data()
+            func read() -> Data {
+                var bytes = [UInt8](repeating: 0, count: 4_096)
+                let count = Glibc.read(master, &bytes, bytes.count)
+                if count > 0 { said += bytes[..<count] }
+                return said
+            }
+            if !says.isEmpty { try tail.wait { read().count >= says.utf8.count } }
+            try publish(hub, "--title", "next")
+            #expect(tail.end() == 0)
+            #expect(tail.output == "next\n")
+            #expect(String(decoding: read(), as: UTF8.self) == says)
+            close(master)
+        }
+    }
+
+    @Test func `a hub that stays away is told once, or at each try where that is wanted`() throws {
+        let (hub, device) = try filled()
+        hub.stop()
+        let arguments = ["--user", "Mary", "--directory", device.path]
+        let each = try RunningTail(arguments + ["--follow-reconnect"], hub: hub)
+        try each.wait { each.errors.split(separator: "\n").count >= 3 }
+        #expect(each.end(by: SIGTERM) == 130)
+        #expect(
+            each.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("offline") && $0.hasSuffix(" s") },
+            "\(each.errors)")
+    }
 }

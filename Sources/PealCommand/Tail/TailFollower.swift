@@ -15,6 +15,9 @@ struct TailFollower: Sendable {
         var shown = Shown(settings)
         try await begin(&shown)
         guard !settings.isOffline else {
+            if try await inbox.counts().isPartial {
+                Output.note("This is only a part: the inbox is being loaded, and older ones are to come.")
+            }
             return try await show(&shown) ?? .success
         }
         let start = shown
@@ -26,7 +29,6 @@ struct TailFollower: Sendable {
         var shown = start
         if let code = try await show(&shown) { return code }
         for await change in changes where change.items {
-            if change.everything { try await shown.rewind(inbox) }
             if let code = try await show(&shown) { return code }
         }
         return .success
@@ -35,10 +37,15 @@ struct TailFollower: Sendable {
     // MARK: Where it begins
 
     private func begin(_ shown: inout Shown) async throws {
-        guard case .now(let last) = settings.start else { return }
+        guard case .now(let last) = settings.start else {
+            shown.wentBack = try await inbox.items(settings.query, above: .max, limit: 1).wentBack
+            return
+        }
         if !settings.isOffline { try await waitWhereNew() }
+        shown.wentBack = try await inbox.items(settings.query, above: .max, limit: 1).wentBack
         let page = try await inbox.page(settings.query, limit: max(200, last))
-        shown.begin(at: page.view.position, after: page.items.dropFirst(last).reversed())
+        shown.begin(
+            at: page.view.position, after: page.items.dropFirst(last).reversed(), isAll: page.next == nil)
         if try await print(Array(page.items.prefix(last).reversed())[...], &shown) != nil { shown.isDone = true }
     }
 
@@ -63,13 +70,14 @@ struct TailFollower: Sendable {
     private func show(_ shown: inout Shown) async throws -> ExitCode? {
         if shown.isDone { return .success }
         while true {
-            var run = try await inbox.items(settings.query, above: shown.position, limit: Self.batch)
-            if run.head < shown.position {
+            let run = try await inbox.items(settings.query, above: shown.position, limit: Self.batch)
+            if run.wentBack != shown.wentBack {
+                shown.wentBack = run.wentBack
                 try await shown.rewind(inbox)
-                run = try await inbox.items(settings.query, above: shown.position, limit: Self.batch)
+                continue
             }
             // Newest first; the swap at its end is a change of everything.
-            if run.isPartial { return nil }
+            if run.isPartial, !settings.isOffline { return nil }
             let code = try await print(run.items[...], &shown)
             if let code { return code }
             shown.reach(run.upTo)
@@ -137,22 +145,27 @@ private struct Shown {
     /// How many are to be shown yet; nil for any number.
     var left: Int?
     var isDone = false
+    /// When the hub went back in time, as far as this has followed.
+    var wentBack: Milliseconds?
     var output = PipeWriter()
     /// The last items shown, or there before, oldest first, for a hub that goes back in time.
     private var recent: [(position: Position, id: ItemID)] = []
+    /// What lies above and is not in `recent` is new, even where positions begin anew.
+    private var floor: Position = 0
     /// While it goes over a part again: what was shown of it, and where that part ends.
     private var again: (ids: Set<ItemID>, upTo: Position)?
     private static let kept = 4_096
 
     init(_ settings: TailSettings) {
         left = settings.count
-        if case .after(let position) = settings.start { self.position = position }
+        if case .after(let start) = settings.start { (position, floor) = (start, start) }
     }
 
-    /// Begins above a position; of what is there already some is known.
-    mutating func begin(at position: Position, after known: some Sequence<DeliveredItem>) {
+    /// Begins above a position; of what is there already some is known, or all.
+    mutating func begin(at position: Position, after known: some Sequence<DeliveredItem>, isAll: Bool) {
         self.position = position
         recent = known.map { ($0.number, $0.id) }
+        floor = isAll ? 0 : recent.first?.position ?? position
     }
 
     func isNew(_ item: DeliveredItem) -> Bool { again?.ids.contains(item.id) != true }
@@ -160,7 +173,10 @@ private struct Shown {
     mutating func took(_ item: DeliveredItem) {
         left = left.map { $0 - 1 }
         recent.append((item.number, item.id))
-        if recent.count >= 2 * Self.kept { recent.removeFirst(Self.kept) }
+        if recent.count >= 2 * Self.kept {
+            recent.removeFirst(Self.kept)
+            floor = recent[0].position
+        }
         reach(item.number)
     }
 
@@ -169,21 +185,15 @@ private struct Shown {
         if let again, self.position >= again.upTo { self.again = nil }
     }
 
-    /// After everything may be different: where the hub went back in time (docs/sync.md section 7), positions above what is left of the
-    /// old log are other items, and those are to be shown.
+    /// After the hub went back in time (docs/sync.md section 7): above the last item that is still what it was stand other items, which
+    /// are to be shown, and those that were shown before stay so.
     mutating func rewind(_ inbox: Inbox) async throws {
-        guard let last = recent.last else {
-            position = min(position, try await inbox.view().position)
-            return
-        }
-        if try await inbox.item(number: last.position)?.id == last.id { return }
-        var anchor = recent[0].position
+        again = (Set(recent.map(\.id)), position)
+        var anchor = floor
         for (position, id) in recent.reversed() where try await inbox.item(number: position)?.id == id {
             anchor = position
             break
         }
-        guard anchor < position else { return }
-        again = (Set(recent.map(\.id)), position)
-        position = min(anchor, try await inbox.view().position)
+        position = min(position, anchor)
     }
 }

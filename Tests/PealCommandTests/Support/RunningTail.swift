@@ -5,10 +5,13 @@ final class RunningTail {
     let process: Process
     private let directory: Directory
 
-    /// Starts it; its output goes to a file, or to a handle.
-    init(_ words: [String], hub: HubProcess, output: FileHandle? = nil) throws {
+    /// Starts it; what it says goes to files, or to handles.
+    init(
+        _ words: [String], hub: HubProcess, environment: [String: String] = [:], output: FileHandle? = nil,
+        errors: FileHandle? = nil
+    ) throws {
         directory = try Directory()
-        process = Peal.process(["tail"] + words, environment: hub.environment)
+        process = Peal.process(["tail"] + words, environment: hub.environment.merging(environment) { $1 })
         for name in ["output", "errors"] {
             _ = FileManager.default.createFile(atPath: directory.path + "/" + name, contents: nil)
         }
@@ -16,7 +19,7 @@ final class RunningTail {
             try FileHandle(forWritingTo: URL(fileURLWithPath: directory.path + "/" + name))
         }
         process.standardOutput = try output ?? file("output")
-        process.standardError = try file("errors")
+        process.standardError = try errors ?? file("errors")
         process.standardInput = FileHandle.nullDevice
         try process.run()
     }
