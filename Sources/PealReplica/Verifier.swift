@@ -47,6 +47,7 @@ struct Verifier {
             }
             checks.append(Verification.Check(name: name, claim: claim, result: result))
         }
+        check("file", "nothing of the file is missing") { () throws(SQLiteError) in queries.fileProblems }
         check("integrity", "SQLite finds the file whole") { () throws(SQLiteError) in try connection.integrityProblems()
         }
         check("identity", "the replica's own row says one thing", identity)

@@ -2,11 +2,22 @@ import Peal
 import PealModel
 import PealReplica
 
-/// `peal inspect --verify`.
+/// `peal inspect verify`.
 extension InspectCommand {
-    static let verifyOptions = [
-        Option(name: "verify", value: nil, help: "check every invariant that the file can show; reads all of it"),
-        Option(name: "hub", value: "URL", help: "with --verify: compare with this hub too"),
+    static let verify = Command(
+        name: "verify", summary: "check every invariant that the file can show, alone or against its hub",
+        discussion: """
+            The invariants are those of docs/sync.md section 9, each by itself, with evidence and without content; a failed check ends with
+            exit code 5. With --hub the file is compared with the hub too: the chain at the file's cursor, and where both stand at one
+            position the sum and the counts.
+            """,
+        operands: [InspectFile.file], options: verifyOptions + [Option(name: "json", value: nil, help: "JSON")],
+        examples: [
+            "peal inspect verify id-%4dary.peal", "peal inspect verify --hub http://127.0.0.1:8080 id-%4dary.peal",
+        ], run: verify)
+
+    private static let verifyOptions = [
+        Option(name: "hub", value: "URL", help: "compare with this hub too"),
         Option(
             name: "key", value: "KEY", help: "the project's API key, where the file does not name it",
             environment: "PEAL_KEY"),
@@ -18,8 +29,9 @@ extension InspectCommand {
             environment: "PEAL_SECRET"),
     ]
 
-    static func verify(_ arguments: Arguments) async throws -> ExitCode {
-        let reader = try ReplicaReader(path: arguments.operands[0])
+    private static func verify(_ arguments: Arguments) async throws -> ExitCode {
+        let file = try InspectFile(arguments.operands[0])
+        let reader = file.reader
         var standing: HubStanding?
         var problem: PealError?
         if let url = arguments.value("hub") {
@@ -29,11 +41,20 @@ extension InspectCommand {
                 problem = error
             }
         }
-        let found = try reader.verify(hub: standing)
+        let found: Verification
+        do throws(ReplicaError) {
+            found = try reader.verify(hub: standing)
+        } catch {
+            let survey = FileSurvey(file.path)
+            throw CommandError(
+                code: .badFile, message: (survey.problems + [error.message]).map(Output.safe).joined(separator: "\n"),
+                hint: "`peal inspect repair` makes a file of what can be read.")
+        }
         if arguments.has("json") { Output.line(json(found, arguments.operands[0])) } else { show(found) }
         // What the file shows by itself is told all the same.
         if let problem, found.isClean { throw problem }
         if let problem { Output.note("peal: \(problem.message)") }
+        for note in reader.notes { Output.note("note: \(Output.safe(note))") }
         return found.isClean ? .success : .badFile
     }
 
