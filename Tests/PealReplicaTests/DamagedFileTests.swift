@@ -63,7 +63,9 @@ import Testing
                 options.clock = bench.clock.clock
                 _ = try? reader.repair(to: bench.folder.file("mended"), options: options)
                 for name in ["copy", "mended"] {
-                    if access(bench.folder.file(name), F_OK) == 0 { EveryView.ask(bench.folder.file(name), bench.clock) }
+                    if access(bench.folder.file(name), F_OK) == 0 {
+                        EveryView.ask(bench.folder.file(name), bench.clock)
+                    }
                     Replica.remove(bench.folder.file(name))
                 }
             }
@@ -147,7 +149,9 @@ import Testing
         #expect(!reader.hasChanged)
     }
 
-    @Test func `a file that somebody opens while it is looked at as one that nobody has is said to have changed`() throws {
+    @Test func `a file that somebody opens while it is looked at as one that nobody has is said to have changed`()
+        throws
+    {
         let bench = try Specimens(items: 40)
         let path = try bench.still()
         let reader = try ReplicaReader(inspecting: path, clock: bench.clock.clock)
