@@ -216,7 +216,7 @@ extension InspectCommand {
                 writer.member("uid", Hex64.text(uid))
             case .mark(let kind, let upTo):
                 writer.member("what", "mark")
-                writer.member("kind", kind.rawValue)
+                writer.member("mark", kind.rawValue)
                 writer.member("upTo", upTo)
             case .own(let name, let uid, let code):
                 writer.member("what", "own")

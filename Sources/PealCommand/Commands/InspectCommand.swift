@@ -66,13 +66,13 @@ enum InspectCommand {
                     writer.strings("notes", found.notes)
                 })
         } else {
-            Output.line(Output.fit("file", 16) + Output.safe(found.path))
-            Output.line(Output.fit("size", 16) + "\(found.fileBytes) bytes, log \(found.walBytes)")
+            Output.line(Output.fit("file", 18) + Output.safe(found.path))
+            Output.line(Output.fit("size", 18) + "\(found.fileBytes) bytes, log \(found.walBytes)")
             for table in found.tables {
                 let problem = table.problem.map { ", then: " + Output.safe($0) } ?? ""
-                Output.line(Output.fit(Output.safe(table.name), 16) + "\(table.rows) rows\(problem)")
+                Output.line(Output.fit(Output.safe(table.name), 18) + "\(table.rows) rows\(problem)")
             }
-            for problem in found.problems { Output.line(Output.fit("PROBLEM", 16) + Output.safe(problem)) }
+            for problem in found.problems { Output.line(Output.fit("PROBLEM", 18) + Output.safe(problem)) }
         }
         Output.note("peal: \(file.path) is damaged. `peal inspect repair` makes a file of what can be read.")
         return .badFile

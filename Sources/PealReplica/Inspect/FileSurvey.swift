@@ -69,10 +69,26 @@ public struct FileSurvey: Equatable, Sendable {
                 problems.append("Table \(table.name) cannot be read beyond \(table.rows) rows: \(problem).")
             }
         }
+        check(connection, roots)
+    }
+
+    /// SQLite's own check of everything, or where it gives up, of each table by itself.
+    private mutating func check(_ connection: Connection, _ roots: [Int64: String]) {
         do throws(SQLiteError) {
             problems += try connection.integrityProblems().flatMap { Self.sentences($0, roots) }
         } catch {
-            problems.append("SQLite cannot check the file: \(error.message).")
+            let wholeProblem = error.message
+            for table in tables where table.problem == nil {
+                do throws(SQLiteError) {
+                    let query = try connection.prepare("PRAGMA integrity_check(\"\(table.name.replacingQuotes)\")")
+                    while try query.step() {
+                        if query.text(0) != "ok" { problems += Self.sentences(query.text(0), roots) }
+                    }
+                } catch {
+                    problems.append("SQLite cannot check table \(table.name): \(error.message).")
+                }
+            }
+            if problems.isEmpty { problems.append("SQLite cannot check the file: \(wholeProblem).") }
         }
     }
 
