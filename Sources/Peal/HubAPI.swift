@@ -49,7 +49,7 @@ public struct HubAPI: Sendable {
         return list
     }
 
-    /// Where an inbox stands, for ``PealReplica/ReplicaReader/verify(hub:)``.
+    /// Where an inbox stands, for ``PealReplica/ReplicaReader/verify(hub:items:)``.
     ///
     /// - Parameters:
     ///   - headers: who asks, as the inbox surface wants it.
@@ -73,6 +73,47 @@ public struct HubAPI: Sendable {
         return HubStanding(
             inbox: inbox, epoch: epoch, position: head, chain: chain, sum: sum, chainAsked: hex("chain_asked"),
             counts: Counts(total: total, unread: unread, unseen: unseen), time: time)
+    }
+
+    /// A user's items as a hub lists them, archived ones too, for ``PealReplica/ReplicaReader/verify(hub:items:)``: a hundred a request.
+    ///
+    /// - Parameters:
+    ///   - headers: who asks, as the inbox surface wants it.
+    ///   - most: the newest so many, of what is archived and of what is not.
+    /// - Returns: nil where the inbox moved on meanwhile, so that the pages are not of one moment.
+    /// - Throws: ``PealError``: `unreachable`, `refused`, `notAHub` for an answer that cannot be read.
+    public func items(headers: [String: String], most: Int = 10_000) async throws(PealError) -> HubItems? {
+        var found = HubItems(position: 0, items: [], above: 0)
+        var isFirst = true
+        for archived in ["false", "true"] {
+            var after: String?
+            var count = 0
+            repeat {
+                let query = [("per_page", "100"), ("archived", archived)] + (after.map { [("after", $0)] } ?? [])
+                let page = try await notifications(headers: headers, query: query)
+                guard let position = page["position"]?.intValue, let rows = page["notifications"]?.arrayValue else {
+                    throw PealError(.notAHub, "the hub's answer to GET /notifications cannot be read")
+                }
+                if !isFirst, position != found.position { return nil }
+                (found.position, isFirst) = (position, false)
+                for row in rows {
+                    guard let number = row["number"]?.intValue else { continue }
+                    func has(_ key: String) -> Bool { row[key]?.intValue != nil }
+                    found.items.append(
+                        HubItems.Item(
+                            number: number, read: has("read_at"), seen: has("seen_at"), archived: has("archived_at")))
+                }
+                count += rows.count
+                after = rows.isEmpty ? nil : page["after"]?.stringValue
+                if after != nil, count >= most {
+                    found.above = max(found.above, rows.last?["number"]?.intValue.map { $0 - 1 } ?? 0)
+                    after = nil
+                }
+            } while after != nil
+        }
+        let above = found.above
+        found.items.removeAll { $0.number <= above }
+        return found
     }
 
     private static func refusal(_ status: Int, _ answer: [UInt8]) -> PealError {

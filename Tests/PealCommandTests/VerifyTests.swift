@@ -63,7 +63,7 @@ struct VerifyTests {
         #expect(both.status == 0, "\(both)")
         let results = try checks(both)
         #expect(results["hubSum"] == "passed" && results["hubCounts"] == "passed" && results["hubChain"] == "passed")
-        #expect(results.count == 19)
+        #expect(results.count == 20 && results["hubItems"] == "passed")
 
         // Another device goes on: the file is behind.
         let other = try Directory()
@@ -80,7 +80,7 @@ struct VerifyTests {
         let damaged = try Peal.run("inspect", "verify", "--json", "--hub", hub.http, file)
         #expect(damaged.status == 5)
         let failed = try checks(damaged)
-        #expect(failed["sum"] == "failed" && failed["registers"] == "failed" && failed["hubCounts"] == "failed")
+        #expect(failed["sum"] == "failed" && failed["registers"] == "failed" && failed["hubCounts"] == "failed" && failed["hubItems"] == "failed")
         #expect(failed["integrity"] == "passed" && failed["outbox"] == "passed")
 
         hub.stop()

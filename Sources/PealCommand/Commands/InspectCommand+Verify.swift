@@ -9,7 +9,7 @@ extension InspectCommand {
         discussion: """
             The invariants are those of docs/sync.md section 9, each by itself, with evidence and without content; a failed check ends with
             exit code 5. With --hub the file is compared with the hub too: the chain at the file's cursor, and where both stand at one
-            position the sum and the counts.
+            position the sum, the counts, and of a user's inbox the newest 10,000 items that the hub lists, one by one.
             """,
         operands: [InspectFile.file], options: verifyOptions + [Option(name: "json", value: nil, help: "JSON")],
         examples: [
@@ -32,7 +32,7 @@ extension InspectCommand {
     private static func verify(_ arguments: Arguments) async throws -> ExitCode {
         let file = try InspectFile(arguments.operands[0])
         let reader = file.reader
-        var standing: HubStanding?
+        var standing: (HubStanding, HubItems?)?
         var problem: PealError?
         if let url = arguments.value("hub") {
             do throws(PealError) {
@@ -43,7 +43,7 @@ extension InspectCommand {
         }
         let found: Verification
         do throws(ReplicaError) {
-            found = try reader.verify(hub: standing)
+            found = try reader.verify(hub: standing?.0, items: standing?.1)
         } catch {
             let survey = FileSurvey(file.path)
             throw CommandError(
@@ -60,7 +60,7 @@ extension InspectCommand {
 
     private static func ask(
         _ url: String, _ arguments: Arguments, _ reader: ReplicaReader
-    ) async throws(PealError) -> HubStanding {
+    ) async throws(PealError) -> (HubStanding, HubItems?) {
         let file: Inspection
         do {
             file = try reader.inspect(integrity: false)
@@ -81,8 +81,11 @@ extension InspectCommand {
             headers["X-MAGICBELL-USER-EMAIL"] = identity?["email"]?.stringValue
             headers["X-MAGICBELL-USER-HMAC"] = arguments.value("hmac")
         }
-        return try await HubAPI(hub: HubAddress(url)).standing(
-            headers: headers, inbox: inbox, position: file.cursor.position)
+        let api = HubAPI(hub: try HubAddress(url))
+        let standing = try await api.standing(headers: headers, inbox: inbox, position: file.cursor.position)
+        // Two states of the log need not agree item by item, and a device's own inbox has no list.
+        guard inbox == nil, standing.position == file.cursor.position else { return (standing, nil) }
+        return (standing, try await api.items(headers: headers))
     }
 
     private static func show(_ found: Verification) {
