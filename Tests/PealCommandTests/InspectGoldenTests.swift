@@ -73,6 +73,29 @@ struct InspectGoldenTests {
         }
     }
 
+    @Test func `the page on the inspector shows what the commands say`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appendingPathComponent("docs/inspector.md"), encoding: .utf8)
+        var kept = Set<String>()
+        for name in try FileManager.default.contentsOfDirectory(atPath: GoldenText.folder) {
+            let text = try String(contentsOfFile: GoldenText.folder + "/" + name, encoding: .utf8)
+            kept.insert(text.components(separatedBy: "\n--- ")[0])
+        }
+        // Blocks are indented, and no line within one is empty.
+        var blocks: [[String]] = [[]]
+        for line in page.components(separatedBy: "\n") {
+            if line.hasPrefix("    ") {
+                blocks[blocks.count - 1].append(String(line.dropFirst(4)))
+            } else {
+                blocks.append([])
+            }
+        }
+        let shown = blocks.map { $0.joined(separator: "\n") }.filter { $0.hasPrefix("$ peal inspect") }
+        #expect(shown.count == 11)
+        #expect(shown.filter { !kept.contains($0) } == [])
+    }
+
     @Test func `every mistake is told as it is kept`() throws {
         let bench = try InspectBench()
         try Data("this is a note and no database".utf8).write(

@@ -187,7 +187,8 @@ import Testing
         let text = String(decoding: bytes, as: UTF8.self)
         // Of the schema there is text, too, and in that the word `project`.
         let words = [
-            "a title", "a text", "order:", "billing", "alice", "Push", "required for this", "\u{0}project", "project\u{0}",
+            "a title", "a text", "order:", "billing", "alice", "Push", "required for this", "\u{0}project",
+            "project\u{0}",
             "}project", "projectinbox",
         ]
         let shown = words.filter { text.contains($0) }

@@ -110,7 +110,11 @@ extension InspectCommand {
         var after: Int64?
         repeat {
             let found = file.reader.inspectItems(after: after, limit: ReplicaReader.maximumInspected)
-            for item in found.rows { sink.line(columns(item, content).map(field).joined(separator: ",")) }
+            for item in found.rows {
+                sink.line(
+                    columns(item, content).map { field(sink.isStandardOutput ? Output.safe($0) : $0) }.joined(
+                        separator: ","))
+            }
             if let failure = found.failure { return failure }
             after = found.next
         } while after != nil
@@ -148,6 +152,9 @@ extension InspectCommand {
         private let target: String?
         private let file: UnsafeMutablePointer<FILE>
         private var count = 0
+
+        /// It may be a terminal, and what somebody wrote may steer one.
+        var isStandardOutput: Bool { target == nil }
         private var hasFailed = false
 
         init(_ target: String?, _ source: InspectFile, _ arguments: Arguments) throws(CommandError) {
