@@ -198,8 +198,12 @@ import Testing
         let counts = (try copy.counts(), try original.counts())
         #expect(counts.0 == counts.1)
         #expect(
-            copy.inspectItems(limit: 1_000).rows.map { "\($0.base) \($0.shown) \($0.overlay) \($0.version)" }
-                == original.inspectItems(limit: 1_000).rows.map { "\($0.base) \($0.shown) \($0.overlay) \($0.version)" }
+            copy.inspectItems(limit: 1_000).rows.map {
+                "\($0.base) \($0.logged) \($0.shown) \($0.overlay) \($0.version)"
+            }
+                == original.inspectItems(limit: 1_000).rows.map {
+                    "\($0.base) \($0.logged) \($0.shown) \($0.overlay) \($0.version)"
+                }
         )
         for place in [InspectedAct.Place.outbox, .dead, .journal] {
             #expect(

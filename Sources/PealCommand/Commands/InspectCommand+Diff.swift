@@ -34,7 +34,7 @@ extension InspectCommand {
         }
         if arguments.has("json") { json(found, a, b) } else { show(found, a, b) }
         let codes = [a.end(found.failure, "items"), b.end()]
-        let isFault = found.totals[.diverged] != nil || codes.contains(.badFile)
+        let isFault = found.isFaulty || codes.contains(.badFile)
         return isFault ? .badFile : .success
     }
 

@@ -64,9 +64,9 @@ extension InspectCommand {
             writer.member("version", item.version)
             write("shown", item.shown.map { $0 }, to: &writer)
             write("pending", item.overlay, to: &writer)
-            writer.member("logSeen", item.base.seen)
-            write("logRead", item.base.read, to: &writer)
-            write("logArchived", item.base.archived, to: &writer)
+            write("log", item.logged.map { $0 }, to: &writer)
+            write("readRegister", item.base.read, to: &writer)
+            write("archivedRegister", item.base.archived, to: &writer)
             guard content else { return }
             writer.member("topic", item.topic)
             if let raw = try? JSON(item.body) {

@@ -155,7 +155,8 @@ extension InspectCommand {
         Output.line(
             failed.isEmpty
                 ? "Every check of the new file passes."
-                : "Checks of the new file that fail until that snapshot is there: \(failed.joined(separator: ", ")).")
+                : "Checks of the new file that fail\(found.wantsSnapshot ? " until that snapshot is there" : ""): \(failed.joined(separator: ", "))."
+        )
         Output.line(
             "To use it: stop the app, keep \(quoted(path)) somewhere, remove \(quoted(path + "-wal")) and \(quoted(path + "-shm")), "
                 + "then: mv \(quoted(target)) \(quoted(path))")
@@ -211,7 +212,11 @@ extension InspectCommand {
         guard uid != nil || word == "dead" else {
             throw CommandError.usage("'\(word)' is no uid: 16 hexadecimal digits, as `peal inspect dead` shows them.")
         }
-        _ = try InspectFile(path)
+        let file = try InspectFile(path)
+        guard file.reader.problems.isEmpty else {
+            _ = file.end()
+            throw CommandError(code: .badFile, message: "Nothing is written to a file that is not whole.", hint: nil)
+        }
         guard let lease = try Lease.take(path: path) else {
             throw CommandError(
                 code: .failure, message: "\(Output.safe(path)) is in use: an app drives its session.",

@@ -14,6 +14,13 @@ public struct FileComparison: Sendable {
     /// Why the comparison stopped before its end; nil where it did not.
     public var failure: ReplicaError?
 
+    /// One of them, or the hub, is wrong: they have folded the same entries and hold different things.
+    public var isFaulty: Bool {
+        let (left, right) = (a.file.cursor, b.file.cursor)
+        let isSame = left.epoch == right.epoch && left.position == right.position
+        return totals[.diverged] != nil || isSame && (left.chain != right.chain || a.sum != b.sum)
+    }
+
     /// Both show the same.
     public var isEqual: Bool { totals.isEmpty && failure == nil }
 
@@ -114,21 +121,11 @@ extension FileComparison {
         _ a: InspectedItem, _ b: InspectedItem, _ fields: [String], isLetGo: Bool
     ) -> Cause {
         if a.id != b.id || fields.contains("body") && !isLetGo { return .diverged }
-        if a.base == b.base { return isLetGo ? .letGo : hasPending(a, b) ? .pending : aheadOrDiverged }
+        if a.logged == b.logged, fields != ["registers"] { return isLetGo ? .letGo : .pending }
         guard self.a.file.cursor.position != self.b.file.cursor.position else { return .diverged }
-        // An entry that raises `seen` leaves no position behind.
-        let onlySeen = a.base.read == b.base.read && a.base.archived == b.base.archived
-        return max(a.touched, b.touched) > low || onlySeen ? .behind : .diverged
-    }
-
-    private func hasPending(_ a: InspectedItem, _ b: InspectedItem) -> Bool {
-        func acts(_ side: Side) -> Int64 { side.file.outbox.filter { $0.key != .dead }.values.reduce(0, +) }
-        return acts(self.a) + acts(self.b) > 0
-    }
-
-    /// Rows agree and what is shown does not: marks differ.
-    private var aheadOrDiverged: Cause {
-        a.file.cursor.position == b.file.cursor.position ? .diverged : .behind
+        // A register that both have folded past cannot differ; marks, and `seen`, leave no position in the row.
+        let isRegister = a.base.read != b.base.read || a.base.archived != b.base.archived
+        return !isRegister || max(a.touched, b.touched) > low ? .behind : .diverged
     }
 
     private func missing(_ number: Position, _ a: InspectedItem?, _ b: InspectedItem?) -> Difference? {

@@ -34,15 +34,17 @@ public struct FileSurvey: Equatable, Sendable {
         fileBytes = RawFile.size(path)
         walBytes = RawFile.size(path + "-wal")
         tables = []
-        let condition = FileCondition(path)
-        problems = condition.problems
-        notes = condition.notes
+        problems = []
+        notes = []
         do throws(ReplicaError) {
             let reader = try ReplicaReader(inspecting: path)
             access = reader.access
+            (problems, notes) = (reader.problems, reader.notes)
             read(reader.queries.connection)
         } catch {
             access = nil
+            let condition = FileCondition(path, isLive: false)
+            (problems, notes) = (condition.problems, condition.notes)
             if problems.isEmpty || condition.refusal == nil { problems.append(error.message) }
         }
     }

@@ -43,6 +43,8 @@ public struct InspectedItem: Sendable, Equatable {
     public var version: Position
     /// Its place in the log, and the registers as the log has them.
     public var base: ItemState
+    /// What the log alone makes of it: registers and marks.
+    public var logged: Flags<Bool>
     /// What acts that wait make of it; nil where they make nothing of it.
     public var overlay: Flags<Bool?>
     /// What an app is shown.

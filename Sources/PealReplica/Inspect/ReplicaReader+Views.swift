@@ -148,6 +148,8 @@ extension Queries {
             id: row.itemID(22), publish: row.text(23), time: row.int64(24), sent: row.int64(25), type: row.text(26),
             category: row.optionalText(27), topic: row.optionalText(28), expires: row.optionalInt64(21),
             silent: row.bool(20), isLetGo: body.isEmpty && row.bool(20), version: row.int64(29), base: base,
+            logged: InspectedItem.Flags(
+                read: marks.isRead(base), seen: marks.isSeen(base), archived: marks.isArchived(base), deleted: false),
             overlay: overlay,
             shown: InspectedItem.Flags(
                 read: shown(overlay.read, .read, base.read, file.pendingRead),

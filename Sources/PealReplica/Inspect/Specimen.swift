@@ -22,26 +22,29 @@ final class Specimen {
     /// `TMPDIR` and is gone with the process.
     init(_ path: String) throws(SQLiteError) {
         self.path = path
-        let condition = FileCondition(path)
+        before = Self.marks(path)
+        var condition = FileCondition(path)
+        var opened: Connection?
+        if condition.access == .live, condition.refusal == nil {
+            opened = try? ReplicaFile.openReadOnly(path)
+            // An index that cannot be used, as in a folder that takes no writes; or a damaged file, of which its bytes tell more.
+            if opened == nil { condition = FileCondition(path, isLive: false) }
+        }
         problems = condition.problems
         notes = condition.notes
-        before = Self.marks(path)
         if let refusal = condition.refusal { throw refusal }
+        if let opened {
+            (connection, access) = (opened, .live)
+            return
+        }
         switch condition.access {
-        case .live:
-            if let opened = try? ReplicaFile.openReadOnly(path) {
-                (connection, access) = (opened, .live)
-            } else {
-                // An index that cannot be used, as in a folder that takes no writes.
-                (connection, access) = (try Self.openCopy(path, condition), .copied)
-            }
         case .still:
             var settings = Connection.Options()
             settings.readOnly = true
             settings.creates = false
             settings.isImmutable = true
             (connection, access) = (try Connection(path: path, options: settings), .still)
-        case .copied: (connection, access) = (try Self.openCopy(path, condition), .copied)
+        case .copied, .live: (connection, access) = (try Self.openCopy(path, condition), .copied)
         }
     }
 
@@ -110,7 +113,8 @@ struct FileCondition {
     /// What its head says.
     private(set) var header: FileHeader?
 
-    init(_ path: String) {
+    /// - Parameter isLive: whether a file with a log and an index is one that somebody has open.
+    init(_ path: String, isLive: Bool = true) {
         access = .live
         // Somebody has the file open, and what its bytes are just now says little.
         let isIndexed = RawFile.size(path + "-shm") > 0
@@ -120,10 +124,11 @@ struct FileCondition {
             refusal = SQLiteError(.cantOpen, "\(path) is not there")
             return
         }
-        if isIndexed, log > 0 || RawFile.exists(path + "-wal") { return }
+        let isWhole = isIndexed && RawFile.exists(path + "-wal")
+        if isWhole, isLive { return }
         access = log > 0 || RawFile.size(path + "-journal") > 0 ? .copied : .still
         judge(path, size)
-        if isIndexed {
+        if isIndexed, !isWhole {
             problems.append(
                 "\(path)-shm is here and \(path)-wal is not: the write-ahead log is missing, and the last transactions with it."
             )
