@@ -194,6 +194,9 @@ def check_hub(base, instance, key, secret, operator=None):
     for method in ("get", "put", "delete"):
         want(404, method, "/users/external_id:nancy", admin, None if method != "put" else {"user": {}})
     # Where an inbox stands
+    want(200, "get", "/me/devices", of_nancy)
+    want(404, "delete", "/me/devices/0", of_nancy)
+    want(401, "delete", "/me", {"X-MAGICBELL-API-KEY": key, "X-MAGICBELL-USER-EXTERNAL-ID": "nobody"})
     want(200, "get", "/standing?position=0", user)
     want(422, "get", "/standing?position=x", user)
     want(404, "get", "/standing?inbox=0", admin)

@@ -161,7 +161,10 @@ void pws_on_distrust(struct lws *wsi, void *store) {
 int pws_on_client_answer(pws_connection *c) {
     char chosen[64];
     if (c->phase == PWS_DEAD) return -1;
-    if (c->headers) return 0; /* plain HTTP */
+    if (c->headers) {
+        pws_http_head(c);
+        return 0;
+    }
     if (lws_hdr_copy(c->wsi, chosen, sizeof chosen, WSI_TOKEN_PROTOCOL) > 0 && same(chosen, c->subprotocol)) return 0;
     pws_connection_why(c, PWS_CODE_LOST, not_taken, sizeof not_taken - 1);
     return -1;

@@ -8,6 +8,8 @@
 bool pws_http_prepare(pws_connection *c, const pws_client_options *options) {
     c->headers = pws_copy(options->headers ? options->headers : "");
     if (!c->headers) return false;
+    c->retry_after = -1;
+    c->silence_seconds = options->streams ? options->connect_seconds : 0;
     if (!options->body_count) return true;
     c->body = malloc(LWS_PRE + options->body_count);
     if (!c->body) return false;
@@ -60,6 +62,19 @@ static int read_some(pws_connection *c) {
     return result < 0 ? -1 : 0;
 }
 
+void pws_http_head(pws_connection *c) {
+    char text[12];
+    if (lws_hdr_copy(c->wsi, text, sizeof text, WSI_TOKEN_HTTP_RETRY_AFTER) > 0) {
+        char *end;
+        long seconds = strtol(text, &end, 10);
+        /* A date, which it may be too, is passed over. */
+        if (end != text && !*end && seconds >= 0 && seconds <= 86400 * 366) c->retry_after = (int)seconds;
+    }
+    if (lws_http_client_http_response(c->wsi) != 200) c->silence_seconds = 0;
+}
+
+int pws_retry_after(const pws_connection *c) { return c->retry_after; }
+
 static int complete(pws_connection *c) {
     static const char cut[] = "the answer was cut off";
     unsigned status = lws_http_client_http_response(c->wsi);
@@ -69,12 +84,17 @@ static int complete(pws_connection *c) {
         return -1;
     }
     pws_connection_why(c, (uint16_t)status, NULL, 0);
-    pws_tell(c, PWS_MESSAGE, c->message, c->count);
+    if (!c->silence_seconds) pws_tell(c, PWS_MESSAGE, c->message, c->count);
     return -1; /* the connection is not used again */
 }
 
 static int take(pws_connection *c, const void *bytes, size_t count) {
     static const char large[] = "the answer is too large", memory[] = "out of memory";
+    if (c->silence_seconds) {
+        c->deadline = lws_now_usecs() + (lws_usec_t)c->silence_seconds * LWS_US_PER_SEC;
+        pws_tell(c, PWS_MESSAGE, bytes, count);
+        return 0;
+    }
     if (c->count + count > c->maximum_message) {
         pws_connection_why(c, PWS_CODE_LOST, large, sizeof large - 1);
         return -1;

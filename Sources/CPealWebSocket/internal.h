@@ -66,6 +66,8 @@ struct pws_connection {
     size_t body_count, body_sent;
     char **reading;        /* where libwebsockets stands in what it reads of an answer; NULL while it reads nothing */
     char *read_from;
+    int retry_after;       /* of an HTTP answer; negative: none */
+    int silence_seconds;   /* of an HTTP answer that is told in parts; 0: it comes whole */
     uint32_t ping_seconds, hangup_seconds;
     uint16_t code;
     uint8_t reason_count;
@@ -151,6 +153,8 @@ bool pws_handshake_over(pws_connection *connection);
 
 /* http.c */
 bool pws_http_prepare(pws_connection *connection, const pws_client_options *options);
+/* The head of an answer is there. */
+void pws_http_head(pws_connection *connection);
 int pws_on_http(pws_connection *connection, enum lws_callback_reasons reason, void *in, size_t count);
 
 /* client.c */

@@ -26,6 +26,8 @@ public struct DeliveredNotification: Identifiable, Equatable, Sendable {
     public let category: String?
     /// Its topic, such as `order:42`.
     public let topic: String?
+    /// Which of this device's interests it was published to; none where it came to a user.
+    public let interests: [String]
     /// Where a tap leads, as the publisher wrote it.
     public let actionURL: String?
     /// A picture, film or sound.
@@ -65,6 +67,7 @@ public struct DeliveredNotification: Identifiable, Equatable, Sendable {
         expiryDate = item.expires.map(date)
         category = item.category
         topic = item.topic
+        interests = body.interests
         actionURL = body.actionURL
         mediaURL = body.media
         isRead = item.read
@@ -83,6 +86,7 @@ public struct DeliveredNotification: Identifiable, Equatable, Sendable {
         number = 0
         publish = ""
         type = "message"
+        interests = []
         (title, content, category, topic, actionURL, mediaURL) = (nil, nil, nil, nil, nil, nil)
         (notificationDeliveryDate, sentDate, expiryDate) = (.distantPast, .distantPast, nil)
         (isRead, isSeen, isArchived) = (true, true, false)

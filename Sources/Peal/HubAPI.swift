@@ -1,126 +1,198 @@
 internal import Foundation
-public import PealModel
-public import PealReplica
+internal import PealModel
+internal import PealWebSocket
 
-/// The hub's HTTP side, for apps and servers that publish or want no replica. Each call is one request.
+/// The hub's HTTP side: a typed call for every route of schema/rest/openapi.yaml, for servers and tools that publish or want no replica.
+///
+/// A value; make as many as there are credentials. Each call is one request, none is repeated by itself, and none blocks; all are callable from
+/// anywhere. A cancelled task drops its request: whether the hub did it is not known then, nor after `unreachable`, so what must happen once is
+/// called through ``once(_:)``.
+///
+/// Every call throws ``PealError``: `unreachable`; `badURL`; `refused` with ``PealError/status``, the hub's sentence, which names the member or the
+/// limit, ``PealError/hubCode`` and ``PealError/retryAfter``; `invalid` where the credentials are not for the call; `notAHub` where an answer
+/// cannot be read; `cancelled`.
 public struct HubAPI: Sendable {
     /// The hub.
     public let hub: HubAddress
+    /// Who calls.
+    public let credentials: HubCredentials
+    /// A PEM file of certificate authorities in place of the system's.
+    public let authorityPath: String?
+    /// Seconds for a request, for each address of the hub's name; 30 by default.
+    public var timeoutSeconds = 30
+    private var idempotencyKey: String?
+    /// Told of each call; for tests.
+    var traced: (@Sendable (HubOperation) -> Void)?
 
-    /// Calls to a hub.
-    public init(hub: HubAddress) { self.hub = hub }
-
-    /// Publishes to interests (`interests`) or users (`users`) of an instance.
+    /// Calls to a hub. Nothing is sent yet.
     ///
     /// - Parameters:
-    ///   - instance: the project's instance id.
-    ///   - secret: the project's secret.
-    ///   - target: `interests` or `users`.
-    ///   - names: the interests, or the users' external ids.
-    ///   - payload: the platform objects, such as `{"apns": …}`.
-    /// - Returns: the publish id.
-    /// - Throws: ``PealError``: `unreachable`, `refused`.
-    public func publish(
-        instance: String, secret: String, target: String, names: [String], payload: [(key: String, value: JSON)]
-    ) async throws(PealError) -> String {
-        let body = JSON.object([(key: target, value: .array(names.map(JSON.string)))] + payload)
-        let (status, answer) = try await hub.request(
-            "POST", ["publish_api", "v1", "instances", instance, "publishes", target],
-            headers: ["Authorization": "Bearer \(secret)"], body: body.bytes, seconds: 30)
-        guard status == 200, let id = (try? JSON(answer[...]))?["publishId"]?.stringValue else {
-            throw Self.refusal(status, answer)
+    ///   - hub: the hub, and the proxy before it.
+    ///   - credentials: who calls; ``HubCredentials/nobody`` by default.
+    ///   - authorityPath: a PEM file of certificate authorities in place of the system's.
+    public init(hub: HubAddress, credentials: HubCredentials = .nobody, authorityPath: String? = nil) {
+        self.hub = hub
+        self.credentials = credentials
+        self.authorityPath = authorityPath
+    }
+
+    /// The same calls under an idempotency key: the hub carries one request of a key out once in 24 hours and gives its first answer again; another
+    /// request under the same key is `refused` (409). It counts for sending, publishing, acting on items, and making users and projects.
+    ///
+    /// - Parameter key: 1 to 255 characters.
+    public func once(_ key: String) -> HubAPI {
+        var copy = self
+        copy.idempotencyKey = key
+        return copy
+    }
+
+    // MARK: One request
+
+    struct Request: Sendable {
+        var parameters: [String] = []
+        var query: [(String, String?)] = []
+        var headers: [String: String] = [:]
+        var body: JSON?
+    }
+
+    /// The instance id of the credentials.
+    func instance() throws(PealError) -> String {
+        if let instance = credentials.instance { return instance }
+        throw PealError(.invalid, "this call needs credentials with an instance id, not those of \(credentials)")
+    }
+
+    private func prepared(
+        _ operation: HubOperation, _ request: Request
+    ) throws(PealError) -> (method: String, path: [String], query: [(String, String)], headers: [String: String]) {
+        guard var headers = credentials.headers(for: operation.caller) else {
+            throw PealError(.invalid, "\(operation.rawValue) is not for \(credentials)")
         }
-        return id
-    }
-
-    /// A user's list, as the hub has it.
-    ///
-    /// - Parameters:
-    ///   - headers: who asks, as the inbox surface wants it.
-    ///   - query: `per_page`, `page`, `read`, … as the inbox surface has them.
-    /// - Returns: the answer's JSON object.
-    /// - Throws: ``PealError``: `unreachable`, `refused`.
-    public func notifications(
-        headers: [String: String], query: [(String, String)] = []
-    ) async throws(PealError) -> JSON {
-        let (status, answer) = try await hub.request(
-            "GET", ["notifications"], query: query, headers: headers, body: nil, seconds: 30)
-        guard status == 200, let list = try? JSON(answer[...]) else { throw Self.refusal(status, answer) }
-        return list
-    }
-
-    /// Where an inbox stands, for ``PealReplica/ReplicaReader/verify(hub:items:)``.
-    ///
-    /// - Parameters:
-    ///   - headers: who asks, as the inbox surface wants it.
-    ///   - inbox: the inbox's id, which needs the project's secret; nil for that of the user in `headers`.
-    ///   - position: where the file stands.
-    /// - Throws: ``PealError``: `unreachable`, `refused`, `notAHub` for an answer that cannot be read.
-    public func standing(
-        headers: [String: String], inbox: String?, position: Position
-    ) async throws(PealError) -> HubStanding {
-        let query = [("position", String(position))] + (inbox.map { [("inbox", $0)] } ?? [])
-        let (status, answer) = try await hub.request(
-            "GET", ["standing"], query: query, headers: headers, body: nil, seconds: 30)
-        guard status == 200 else { throw Self.refusal(status, answer) }
-        let body = try? JSON(answer[...])
-        func hex(_ key: String) -> UInt64? { body?[key]?.stringValue.flatMap { Hex64.parse($0) } }
-        func int(_ key: String) -> Int64? { body?[key]?.intValue }
-        guard let inbox = body?["inbox"]?.stringValue, let epoch = hex("epoch"), let head = int("position"),
-            let chain = hex("chain"), let sum = hex("sum"), let total = int("total"), let unread = int("unread_count"),
-            let unseen = int("unseen_count"), let time = int("time")
-        else { throw PealError(.notAHub, "the hub's answer to GET /standing cannot be read") }
-        return HubStanding(
-            inbox: inbox, epoch: epoch, position: head, chain: chain, sum: sum, chainAsked: hex("chain_asked"),
-            counts: Counts(total: total, unread: unread, unseen: unseen), time: time)
-    }
-
-    /// A user's items as a hub lists them, archived ones too, for ``PealReplica/ReplicaReader/verify(hub:items:)``: a hundred a request.
-    ///
-    /// - Parameters:
-    ///   - headers: who asks, as the inbox surface wants it.
-    ///   - most: the newest so many, of what is archived and of what is not.
-    /// - Returns: nil where the inbox moved on meanwhile, so that the pages are not of one moment.
-    /// - Throws: ``PealError``: `unreachable`, `refused`, `notAHub` for an answer that cannot be read.
-    public func items(headers: [String: String], most: Int = 10_000) async throws(PealError) -> HubItems? {
-        var found = HubItems(position: 0, items: [], above: 0)
-        var isFirst = true
-        for archived in ["false", "true"] {
-            var after: String?
-            var count = 0
-            repeat {
-                let query = [("per_page", "100"), ("archived", archived)] + (after.map { [("after", $0)] } ?? [])
-                let page = try await notifications(headers: headers, query: query)
-                guard let position = page["position"]?.intValue, let rows = page["notifications"]?.arrayValue else {
-                    throw PealError(.notAHub, "the hub's answer to GET /notifications cannot be read")
-                }
-                if !isFirst, position != found.position { return nil }
-                (found.position, isFirst) = (position, false)
-                for row in rows {
-                    guard let number = row["number"]?.intValue else { continue }
-                    func has(_ key: String) -> Bool { row[key]?.intValue != nil }
-                    found.items.append(
-                        HubItems.Item(
-                            number: number, read: has("read_at"), seen: has("seen_at"), archived: has("archived_at")))
-                }
-                count += rows.count
-                after = rows.isEmpty ? nil : page["after"]?.stringValue
-                if after != nil, count >= most {
-                    found.above = max(found.above, rows.last?["number"]?.intValue.map { $0 - 1 } ?? 0)
-                    after = nil
-                }
-            } while after != nil
+        headers.merge(request.headers) { $1 }
+        let words = operation.route.split(separator: " ")
+        if words[0] == "POST", let idempotencyKey { headers["Idempotency-Key"] = idempotencyKey }
+        var parameters = request.parameters[...]
+        var path: [String] = []
+        for segment in words[1].split(separator: "/") {
+            guard segment.hasPrefix("{") else {
+                path.append(String(segment))
+                continue
+            }
+            guard let value = parameters.popFirst(), !value.isEmpty else {
+                throw PealError(.invalid, "\(segment.dropFirst().dropLast()) is empty")
+            }
+            path.append(value)
         }
-        let above = found.above
-        found.items.removeAll { $0.number <= above }
-        return found
+        let query = request.query.compactMap { pair in pair.1.map { (pair.0, $0) } }
+        return (String(words[0]), path, query, headers)
     }
 
-    private static func refusal(_ status: Int, _ answer: [UInt8]) -> PealError {
-        let body = try? JSON(answer[...])
+    /// Carries out an operation; the hub's answer where it did what was asked.
+    @discardableResult
+    func call(_ operation: HubOperation, _ request: Request = Request()) async throws(PealError) -> [UInt8] {
+        try await call(operation, request, onBytes: nil)
+    }
+
+    func call(
+        _ operation: HubOperation, _ request: Request, onBytes: (@Sendable ([UInt8]) -> Void)?
+    ) async throws(PealError) -> [UInt8] {
+        let (method, path, query, headers) = try prepared(operation, request)
+        traced?(operation)
+        let answer = try await hub.answer(
+            method, path, query: query, headers: headers, body: request.body?.bytes, seconds: timeoutSeconds,
+            authorityPath: authorityPath, onBytes: onBytes)
+        guard (200..<300).contains(answer.status) else { throw Self.refusal(answer) }
+        return answer.body
+    }
+
+    /// The same, and reads the answer.
+    func call<T>(
+        _ operation: HubOperation, _ request: Request = Request(), _ read: (JSON) throws(ShapeError) -> T
+    ) async throws(PealError) -> T {
+        let bytes = try await call(operation, request)
+        do throws(ShapeError) {
+            guard let json = try? JSON(bytes[...]) else { throw ShapeError(member: "it") }
+            return try read(json)
+        } catch {
+            throw PealError(
+                .notAHub, "the hub's answer to \(operation.route) cannot be read: \(error.member) is not as expected")
+        }
+    }
+
+    private static func refusal(_ answer: HTTPClientAnswer) -> PealError {
+        let body = try? JSON(answer.body[...])
+        // Three families of routes, three shapes of an error.
+        let first = body?["errors"]?.arrayValue?.first ?? body?["error"]
+        let sentences = body?["errors"]?.arrayValue?.compactMap { $0["message"]?.stringValue }.joined(separator: " ")
         let message =
-            body?["description"]?.stringValue ?? body?["errors"]?.arrayValue?.first?["message"]?.stringValue
-            ?? "no reason was given"
-        return PealError(.refused, "the hub refused (\(status)): \(message)", status: status)
+            body?["description"]?.stringValue ?? sentences ?? first?["message"]?.stringValue ?? "no reason was given"
+        return PealError(
+            .refused, "the hub refused (\(answer.status)): \(message)", status: answer.status,
+            hubCode: first?["code"]?.stringValue, retryAfter: answer.retryAfterSeconds)
     }
+}
+
+/// An answer is not as the hub's description says.
+struct ShapeError: Error {
+    /// The member that is not there, or is of another kind.
+    var member: String
+}
+
+extension JSON {
+    func member(_ key: String) throws(ShapeError) -> JSON {
+        if let value = self[key] { return value }
+        throw ShapeError(member: key)
+    }
+
+    func text(_ key: String) throws(ShapeError) -> String {
+        if let value = self[key]?.stringValue { return value }
+        throw ShapeError(member: key)
+    }
+
+    func whole(_ key: String) throws(ShapeError) -> Int {
+        if let value = self[key]?.intValue { return Int(value) }
+        throw ShapeError(member: key)
+    }
+
+    func flag(_ key: String) throws(ShapeError) -> Bool {
+        if let value = self[key]?.boolValue { return value }
+        throw ShapeError(member: key)
+    }
+
+    /// Of seconds since 1970.
+    func date(_ key: String) throws(ShapeError) -> Date { Date(timeIntervalSince1970: Double(try whole(key))) }
+
+    /// Nil where the member is absent or null.
+    func anyDate(_ key: String) -> Date? { self[key]?.intValue.map { Date(timeIntervalSince1970: Double($0)) } }
+
+    func list<T>(_ key: String, _ read: (JSON) throws(ShapeError) -> T) throws(ShapeError) -> [T] {
+        guard let values = self[key]?.arrayValue else { throw ShapeError(member: key) }
+        var all: [T] = []
+        for value in values { all.append(try read(value)) }
+        return all
+    }
+
+    func texts(_ key: String) throws(ShapeError) -> [String] {
+        try list(key) { (value) throws(ShapeError) in
+            guard let text = value.stringValue else { throw ShapeError(member: key) }
+            return text
+        }
+    }
+}
+
+extension JSON {
+    /// An object of the members that are there.
+    static func members(_ members: [(String, JSON?)]) -> JSON {
+        .object(members.compactMap { (member) in member.1.map { (key: member.0, value: $0) } })
+    }
+
+    static func text(_ text: String?) -> JSON? { text.map(JSON.string) }
+
+    static func whole(_ number: Int?) -> JSON? { number.map { .number(String($0)) } }
+
+    /// Whole seconds since 1970.
+    static func seconds(_ date: Date?) -> JSON? {
+        date.map { .number(String(Int64(min(max($0.timeIntervalSince1970, 0), 9e15).rounded(.down)))) }
+    }
+
+    static func texts(_ texts: [String]) -> JSON { .array(texts.map(JSON.string)) }
 }

@@ -220,6 +220,7 @@ extension Inbox {
         let handler = SocketHandler(self, executor)
         var configuration = WebSocketClientConfiguration(url: url, subprotocol: wireSubprotocol)
         configuration.authorityPath = self.configuration.authorityPath
+        configuration.proxy = self.configuration.hub.proxy?.address
         configuration.maximumMessageBytes = Limits.frameDown
         configuration.pingSeconds = Int(Limits.heartbeatSeconds)
         configuration.hangupSeconds = Int(Limits.heartbeatSeconds) * 3 / 2

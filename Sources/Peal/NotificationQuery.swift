@@ -10,6 +10,8 @@ public struct NotificationQuery: Hashable, Sendable {
     public var categories: [String]?
     /// Topics; a notification without one matches none.
     public var topics: [String]?
+    /// Interests of this device: what was published to one of them while the device had it. What came to a user has none.
+    public var interests: [String]?
     /// Whether read.
     public var read: Bool?
     /// Whether seen.
@@ -25,12 +27,14 @@ public struct NotificationQuery: Hashable, Sendable {
 
     /// A query of its parts; by default everything that is not archived.
     public init(
-        type: String? = nil, categories: [String]? = nil, topics: [String]? = nil, read: Bool? = nil, seen: Bool? = nil,
-        archived: Bool? = false, since: Date? = nil, until: Date? = nil, text: String? = nil
+        type: String? = nil, categories: [String]? = nil, topics: [String]? = nil, interests: [String]? = nil,
+        read: Bool? = nil, seen: Bool? = nil, archived: Bool? = false, since: Date? = nil, until: Date? = nil,
+        text: String? = nil
     ) {
         self.type = type
         self.categories = categories
         self.topics = topics
+        self.interests = interests
         self.read = read
         self.seen = seen
         self.archived = archived
@@ -42,8 +46,8 @@ public struct NotificationQuery: Hashable, Sendable {
     /// The same for one inbox.
     var delivered: DeliveredQuery {
         DeliveredQuery(
-            type: type, categories: categories, topics: topics, read: read, seen: seen, archived: archived,
-            since: since.map(Self.milliseconds), until: until.map(Self.milliseconds), text: text)
+            type: type, categories: categories, topics: topics, interests: interests, read: read, seen: seen,
+            archived: archived, since: since.map(Self.milliseconds), until: until.map(Self.milliseconds), text: text)
     }
 
     /// The first whole millisecond that is not before a time; the farthest one for a time that no hub has.

@@ -37,7 +37,13 @@ extension PealClient {
                     return inbox
                 })
             guard case .user(let externalID, let email) = identity else { preconditionFailure("a user's identity") }
-            return User(externalId: externalID, email: email, core: core)
+            return User(externalId: externalID, email: email, core: core) {
+                [weak self] (user) async throws(PealError) in
+                if let self { return try await end(erased: user) }
+                // The client is gone, and what the user shares with nobody ends with it.
+                _ = await user.core.end(force: true).value
+                Replica.remove(path)
+            }
         }
         if isNew {
             tokens.connected(
@@ -103,6 +109,10 @@ extension PealClient {
                 email: user.email, externalId: user.externalId, force: force, eraseReplica: eraseReplica
             ) { continuation.resume(returning: $0) }
         }.get()
+    }
+
+    private func end(erased user: User) async throws(PealError) {
+        try await disconnect(user, force: true, eraseReplica: true)
     }
 
     private func end(

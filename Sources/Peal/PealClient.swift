@@ -46,16 +46,18 @@ public final class PealClient: Sendable {
     ///   - logLevel: how much `log` gets.
     ///   - directory: where the replicas lie; by default `peal` in the user's data directory (`$XDG_DATA_HOME`, else `~/.local/share`).
     ///   - authorityPath: a PEM file of certificate authorities in place of the system's.
+    ///   - proxy: an HTTP proxy before the hub; nil for none, whatever the environment says: ``HubProxy/environment(for:_:)`` gives that one.
     ///   - keep: how much of each inbox this device keeps: the oldest read items beyond it are let go.
     ///   - callbacks: where completions and observers are called; by default the main queue.
     ///   - log: takes a line for whoever debugs, on any thread; never holds a secret or a body. By default standard error.
     /// - Throws: ``PealError``: `badURL`, `file` where the directory cannot be made.
     public init(
         hub: String, apiKey: String, apiSecret: String? = nil, logLevel: LogLevel = .none, directory: String? = nil,
-        authorityPath: String? = nil, keep: KeepLimits? = nil, callbacks: CallbackContext = .main,
+        authorityPath: String? = nil, proxy: HubProxy? = nil, keep: KeepLimits? = nil,
+        callbacks: CallbackContext = .main,
         log: (@Sendable (String) -> Void)? = nil
     ) throws(PealError) {
-        self.hub = try HubAddress(hub)
+        self.hub = try HubAddress(hub, proxy: proxy)
         self.apiKey = apiKey
         self.apiSecret = apiSecret
         let directory = directory ?? Self.defaultDirectory

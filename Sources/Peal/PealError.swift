@@ -52,13 +52,22 @@ public struct PealError: Error, Sendable, Equatable, CustomStringConvertible {
     public let file: ReplicaError.Code?
     /// For ``Code/refused``: the HTTP status.
     public let status: Int?
+    /// For ``Code/refused``: the hub's word for it, such as `incorrect_api_key`; nil where its answer has none.
+    public let hubCode: String?
+    /// For ``Code/refused``: seconds after which the hub wants to be asked again; nil where it did not say.
+    public let retryAfter: Int?
 
     /// An error of its parts.
-    public init(_ code: Code, _ message: String, file: ReplicaError.Code? = nil, status: Int? = nil) {
+    public init(
+        _ code: Code, _ message: String, file: ReplicaError.Code? = nil, status: Int? = nil, hubCode: String? = nil,
+        retryAfter: Int? = nil
+    ) {
         self.code = code
         self.message = message
         self.file = file
         self.status = status
+        self.hubCode = hubCode
+        self.retryAfter = retryAfter
     }
 
     init(_ error: ReplicaError) {

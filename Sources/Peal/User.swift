@@ -13,8 +13,14 @@ public final class User: Sendable {
     /// What the user wants to get, and how.
     public let preferences: UserPreferences
     let core: UserCore
+    /// Disconnects a user and deletes the file.
+    let leave: @Sendable (User) async throws(PealError) -> Void
 
-    init(externalId: String?, email: String?, core: UserCore) {
+    init(
+        externalId: String?, email: String?, core: UserCore,
+        leave: @escaping @Sendable (User) async throws(PealError) -> Void
+    ) {
+        self.leave = leave
         self.externalId = externalId
         self.email = email
         self.core = core

@@ -22,20 +22,33 @@ enum InboxOptions {
         Option(
             name: "ca", value: "FILE", help: "certificate authorities (PEM) in place of the system's",
             environment: "PEAL_CA"),
+        proxy,
         Option(name: "timeout", value: "SECONDS", help: "how long to wait for the hub (5)"),
         Option(name: "offline", value: nil, help: "do not connect; what is done is sent later"),
         Option(name: "json", value: nil, help: "JSON, one object a line"),
         Option(name: "verbose", short: "v", value: nil, help: "say on standard error what the session does"),
     ]
 
+    static let proxy = Option(
+        name: "proxy", value: "URL", help: "an HTTP proxy before the hub (http_proxy, https_proxy, no_proxy)",
+        environment: "PEAL_PROXY")
+
+    /// The proxy that the options name, else the environment.
+    static func proxy(_ arguments: Arguments, hub: String) throws -> HubProxy? {
+        if let text = arguments.value("proxy") { return try HubProxy(text) }
+        return try HubProxy.environment(for: hub)
+    }
+
     /// Opens the inbox that the options name; nothing is connected yet.
     static func open(_ arguments: Arguments, device: Bool = false) async throws -> Inbox {
         let key = try arguments.required(
             "key", "Give --key KEY, or set PEAL_KEY; `peal hub` printed it at its first start.")
         let verbose = arguments.has("verbose")
+        let hub = arguments.value("hub") ?? "http://127.0.0.1:8080"
         let client = try PealClient(
-            hub: arguments.value("hub") ?? "http://127.0.0.1:8080", apiKey: key, logLevel: verbose ? .debug : .none,
+            hub: hub, apiKey: key, logLevel: verbose ? .debug : .none,
             directory: arguments.value("directory"), authorityPath: arguments.value("ca"),
+            proxy: proxy(arguments, hub: hub),
             log: { Output.note("peal: \($0)") })
         if device || arguments.has("device") { return try await client.device() }
         guard arguments.value("user") != nil || arguments.value("email") != nil else {
@@ -119,6 +132,7 @@ extension DeliveredItem {
         writer.member("content", body.content)
         writer.member("category", category)
         writer.member("topic", topic)
+        if let names = body.interestsText { writer.member("interests", raw: Array(names.utf8)[...]) }
         writer.member("action_url", body.actionURL)
         writer.member("custom_attributes", raw: body.attributes)
         writer.member("payload", raw: body.payload)

@@ -8,6 +8,9 @@ public struct DeliveredQuery: Hashable, Sendable {
     public var categories: [String]?
     /// Topics; an item without one matches none.
     public var topics: [String]?
+    /// Interests, in a device's inbox: an item has one where it was published to it and the device had it then; an item of a user's inbox
+    /// has none.
+    public var interests: [String]?
     /// Whether read.
     public var read: Bool?
     /// Whether seen.
@@ -26,13 +29,15 @@ public struct DeliveredQuery: Hashable, Sendable {
 
     /// A query of its parts; by default the whole inbox.
     public init(
-        type: String? = nil, categories: [String]? = nil, topics: [String]? = nil, read: Bool? = nil,
-        seen: Bool? = nil, archived: Bool? = false, since: Milliseconds? = nil, until: Milliseconds? = nil,
+        type: String? = nil, categories: [String]? = nil, topics: [String]? = nil, interests: [String]? = nil,
+        read: Bool? = nil, seen: Bool? = nil, archived: Bool? = false, since: Milliseconds? = nil,
+        until: Milliseconds? = nil,
         text: String? = nil
     ) {
         self.type = type
         self.categories = categories
         self.topics = topics
+        self.interests = interests
         self.read = read
         self.seen = seen
         self.archived = archived

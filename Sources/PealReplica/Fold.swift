@@ -47,8 +47,9 @@ struct Fold {
     }
 
     static let insertItem: StaticString = """
-        INSERT INTO item (position, id, publish, time, sent, type, category, topic, expires, silent, version, body)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?1, ?11) ON CONFLICT DO NOTHING
+        INSERT INTO item (position, id, publish, time, sent, type, category, topic, interests, expires, silent, version,
+            body)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?12, ?9, ?10, ?1, ?11) ON CONFLICT DO NOTHING
         """
 
     /// Folds entries that follow each other; `first` is the position of the first.
@@ -111,6 +112,7 @@ struct Fold {
         if lean.type == nil { insert.bind(6, Self.message) }
         bind(7, lean.category, entry, to: insert)
         bind(8, lean.topic, entry, to: insert)
+        bind(12, lean.interests, entry, to: insert)
         insert.bind(11, text: entry[(base + lean.body.lowerBound)..<(base + lean.body.upperBound)])
         insert.bind(1, position)
         insert.bind(2, ItemID(high: lean.high, low: lean.low))
@@ -140,6 +142,7 @@ struct Fold {
         insert.bind(6, item.type)
         insert.bind(7, item.category)
         insert.bind(8, item.topic)
+        insert.bind(12, item.interestsText)
         insert.bind(9, item.expires)
         insert.bind(10, item.silent)
         insert.bind(11, text: raw)

@@ -10,7 +10,7 @@ extension Queries {
     /// Of a query: what it lists, and how much of that is unread and unseen. What is read follows from what is unread, and nothing is
     /// read and unseen (docs/sync.md section 9), so three counts without a state answer for every state.
     func counts(_ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> Counts {
-        var stateless = Search.normal(query)
+        var stateless = try normal(query)
         stateless.read = nil
         stateless.seen = nil
         var all = Counts(isPartial: frame.isPartial)
@@ -26,7 +26,7 @@ extension Queries {
         return all.limited(read: query.read, seen: query.seen)
     }
 
-    /// An item has one category and one topic, and is archived or not, so a query of several is the sum of queries of one, each with its
+    /// An item has one category, one topic and one text of interests, and is archived or not, so a query of several is the sum of queries of one, each with its
     /// index.
     private static func parts(_ query: DeliveredQuery) -> [DeliveredQuery] {
         if query.archived == nil {
@@ -36,15 +36,9 @@ extension Queries {
                 return parts(part)
             }
         }
-        func each(_ values: [String], _ key: WritableKeyPath<DeliveredQuery, [String]?>) -> [DeliveredQuery] {
-            Set(values.map { Array($0.utf8) }).map { value in
-                var part = query
-                part[keyPath: key] = [String(decoding: value, as: UTF8.self)]
-                return part
-            }
-        }
-        if let topics = query.topics { return each(topics, \.topics) }
-        if let categories = query.categories { return each(categories, \.categories) }
+        if let topics = query.topics { return each(topics, \.topics, query) }
+        if let categories = query.categories { return each(categories, \.categories, query) }
+        if let interests = query.interests { return each(interests, \.interests, query) }
         return [query]
     }
 

@@ -90,17 +90,23 @@ final class Queries {
     func page(
         _ query: DeliveredQuery, after: PageCursor?, limit: Int, _ frame: Frame
     ) throws(SQLiteError) -> DeliveredPage {
-        let query = Search.normal(query)
+        let query = try normal(query)
         let driver = Driver(query)
+        let parts = Self.parts(query, driver)
         // One more than is wanted shows whether there is a next page.
         var items: [DeliveredItem] = []
         for branch in Branch.all(query, driver: driver, frame) {
-            items += try run(query, branch, page: limit + 1, frame, before: after?.before) {
-                (row) throws(SQLiteError) in
-                var found: [DeliveredItem] = []
-                while try row.step() { found.append(Self.item(row)) }
-                return found
+            var found: [DeliveredItem] = []
+            for part in parts {
+                found += try run(part, branch, page: limit + 1, frame, before: after?.before) {
+                    (row) throws(SQLiteError) in
+                    var found: [DeliveredItem] = []
+                    while try row.step() { found.append(Self.item(row)) }
+                    return found
+                }
             }
+            // Of a branch each part is sorted, and no item is in two.
+            items += parts.count > 1 ? found.sorted { $0.number > $1.number } : found
             // Branches go downwards and do not overlap.
             if items.count > limit { break }
         }
@@ -113,7 +119,7 @@ final class Queries {
 
     /// The item at a position, where it is one of the query's: one look into the table.
     func item(at position: Position, _ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> DeliveredItem? {
-        let query = Search.normal(query)
+        let query = try normal(query)
         let kind: Branch.Kind = Driver(query) == .words ? .words : .table
         return try run(query, Branch(kind: kind, above: position - 1, upTo: position), page: 1, frame) {
             (row) throws(SQLiteError) in
@@ -129,6 +135,54 @@ final class Queries {
         bindFrame(frame, query)
         bind(query)
         return try query.step() ? Self.item(query) : nil
+    }
+
+    // MARK: Interests
+
+    /// The query as statements want it: blank text is none, and its interests are those texts of the column that name one of them, each of
+    /// which has a range of its own in the index. There are few: what publishes name together, as far as this device has it.
+    func normal(_ query: DeliveredQuery) throws(SQLiteError) -> DeliveredQuery {
+        var normal = Search.normal(query)
+        guard let wanted = query.interests else { return normal }
+        let names = wanted.map { name in
+            var writer = JSONWriter(capacity: 64)
+            writer.string(name)
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+        normal.interests = try connection.statement(Self.interestTexts) { (row) throws(SQLiteError) in
+            row.bind(1, String(decoding: ItemBody.text(names), as: UTF8.self))
+            var texts: [String] = []
+            while try row.step() { texts.append(row.text(0)) }
+            return texts
+        }
+        return normal
+    }
+
+    /// From one text of the index to the next one, however many items have it.
+    static let interestTexts: StaticString = """
+        WITH RECURSIVE texts(text) AS (
+            SELECT min(interests) FROM item INDEXED BY item_interests WHERE interests IS NOT NULL
+            UNION ALL
+            SELECT (SELECT min(interests) FROM item INDEXED BY item_interests WHERE interests > texts.text) FROM texts
+            WHERE texts.text IS NOT NULL)
+        SELECT text FROM texts WHERE text IS NOT NULL AND EXISTS
+            (SELECT 1 FROM json_each(?1) AS wanted WHERE instr(text, wanted.value) > 0)
+        """
+
+    /// What each branch of a page is asked for, so that each answer comes sorted out of its index.
+    private static func parts(_ query: DeliveredQuery, _ driver: Driver) -> [DeliveredQuery] {
+        guard driver == .interests, let texts = query.interests else { return [query] }
+        return each(texts, \.interests, query)
+    }
+
+    static func each(
+        _ values: [String], _ key: WritableKeyPath<DeliveredQuery, [String]?>, _ query: DeliveredQuery
+    ) -> [DeliveredQuery] {
+        Set(values.map { Array($0.utf8) }).map { value in
+            var part = query
+            part[keyPath: key] = [String(decoding: value, as: UTF8.self)]
+            return part
+        }
     }
 
     // MARK: Running
@@ -202,7 +256,7 @@ final class Queries {
         return try body(statement.statement)
     }
 
-    private func bindFrame(_ frame: Frame, _ statement: borrowing Statement) {
+    func bindFrame(_ frame: Frame, _ statement: borrowing Statement) {
         statement.bind(1, frame.readUpTo)
         statement.bind(2, frame.seenUpTo)
         statement.bind(3, frame.archiveUpTo)
@@ -211,11 +265,14 @@ final class Queries {
 
     /// The plans of a page's branches, or of a count's, for tests that hold a query to its index.
     func plans(_ query: DeliveredQuery, count: Bool = false) throws(SQLiteError) -> [String] {
-        let query = Search.normal(query)
+        let query = try normal(query)
         let frame = try frame()
         var lines: [String] = []
         for branch in Branch.all(query, driver: Driver(query), frame) {
-            lines += try connection.queryPlan(sql(Shape(query, branch, frame, page: count ? nil : 51), branch, frame))
+            for part in Self.parts(query, Driver(query)) {
+                let shape = Shape(part, branch, frame, page: count ? nil : 51)
+                lines += try connection.queryPlan(sql(shape, branch, frame))
+            }
         }
         return lines
     }

@@ -22,7 +22,7 @@ extension Replica {
         """
     private static let soundJournal = """
         \(soundAct) AND typeof(position) IN ('integer', 'null') AND typeof(settled) = 'integer'
-        AND typeof(outcome) = 'text' AND json_valid(CAST(outcome AS TEXT))
+        AND typeof(outcome) = 'text'
         """
     private static let most = ReplicaState.possible.upperBound
 
@@ -100,5 +100,40 @@ extension Replica {
     /// Forgets settled acts that could not be offered again anyway.
     func mendJournal() throws(SQLiteError) {
         try connection.execute("DELETE FROM journal WHERE NOT (\(Self.soundJournal))")
+        // `json_valid` is false for want of memory too, so it only says what to look at.
+        for (seq, text) in try texts("SELECT seq, outcome FROM journal WHERE NOT json_valid(outcome)") {
+            if let object = try? JSONObject(text[...]), let outcome = try? Outcome(object) {
+                try connection.statement("UPDATE journal SET outcome = ?2 WHERE seq = ?1") {
+                    (update) throws(SQLiteError) in
+                    update.bind(1, seq)
+                    update.bind(2, Self.text(outcome))
+                    try update.run()
+                }
+            } else {
+                try connection.execute("DELETE FROM journal WHERE seq = \(seq)")
+            }
+        }
+    }
+
+    /// Lets pending and journaled marks reach no farther than a position.
+    func clampMarks(to position: Position) throws(SQLiteError) {
+        for table in ["outbox", "journal"] {
+            for (seq, text) in try texts("SELECT seq, op FROM \(table) WHERE name = 'mark'") {
+                guard let object = try? JSONObject(text[...]), case .mark(let kind, let upTo)? = try? Operation(object),
+                    upTo > position
+                else { continue }
+                let update = try connection.prepare("UPDATE \(table) SET op = ?2 WHERE seq = ?1")
+                update.bind(1, seq)
+                update.bind(2, String(decoding: Self.bytes(.mark(kind, upTo: position)), as: UTF8.self))
+                try update.run()
+            }
+        }
+    }
+
+    private func texts(_ sql: String) throws(SQLiteError) -> [(seq: Int64, text: [UInt8])] {
+        let query = try connection.prepare(sql)
+        var found: [(seq: Int64, text: [UInt8])] = []
+        while try query.step() { found.append((query.int64(0), query.blob(1))) }
+        return found
     }
 }

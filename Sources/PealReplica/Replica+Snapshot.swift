@@ -166,10 +166,10 @@ extension Replica {
             FROM stage_item s WHERE s.position = item.position AND (s.read <> item.read OR s.read_rank <> item.read_rank
                 OR s.seen <> item.seen OR s.archived <> item.archived OR s.archived_rank <> item.archived_rank);
             UPDATE item SET silent = s.silent, body = s.body FROM stage_item s WHERE s.position = item.position AND item.body = '';
-            INSERT INTO item (position, id, publish, time, sent, type, category, topic, expires, silent, version, read,
-                read_rank, seen, archived, archived_rank, body)
-            SELECT position, id, publish, time, sent, type, category, topic, expires, silent, version, read, read_rank, seen,
-                archived, archived_rank, body
+            INSERT INTO item (position, id, publish, time, sent, type, category, topic, interests, expires, silent, version,
+                read, read_rank, seen, archived, archived_rank, body)
+            SELECT position, id, publish, time, sent, type, category, topic, interests, expires, silent, version, read,
+                read_rank, seen, archived, archived_rank, body
             FROM stage_item s WHERE NOT EXISTS (SELECT 1 FROM item i WHERE i.position = s.position) ORDER BY position;
             DELETE FROM register;
             INSERT INTO register SELECT * FROM stage_register;
@@ -221,13 +221,7 @@ extension Replica {
             UPDATE outbox SET observed_time = min(observed_time, \(time)), observed = \(common) WHERE observed > \(common);
             UPDATE journal SET observed_time = min(observed_time, \(time)), observed = \(common) WHERE observed > \(common)
             """)
-        for table in ["outbox", "journal"] {
-            try connection.execute(
-                """
-                UPDATE \(table) SET op = json_set(op, '$.upTo', \(common))
-                WHERE name = 'mark' AND json_valid(op) AND json_extract(op, '$.upTo') > \(common)
-                """)
-        }
+        try clampMarks(to: common)
         state.nextN = state.aheadLastN + 1
         state.settledN = min(state.settledN, state.aheadLastN)
         state.generation += 1

@@ -32,6 +32,8 @@ enum Driver: Equatable {
     case archived
     /// One category or one topic.
     case category, topic
+    /// What came by some interests.
+    case interests
     /// What is not archived: most of it, so the table itself.
     case kept
     /// Everything.
@@ -50,6 +52,8 @@ enum Driver: Equatable {
             self = .topic
         } else if query.categories?.count == 1 {
             self = .category
+        } else if query.interests != nil {
+            self = .interests
         } else if query.archived == true {
             self = .archived
         } else {
@@ -68,6 +72,7 @@ struct Branch {
         case archived = "item INDEXED BY item_archived"
         case category = "item INDEXED BY item_category"
         case topic = "item INDEXED BY item_topic"
+        case interests = "item INDEXED BY item_interests"
         case looseUnread = "item INDEXED BY item_loose_unread"
         case looseKept = "item INDEXED BY item_loose_unarchived"
         // A cross join is not turned around: the index of words leads, and gives the order.
@@ -95,6 +100,7 @@ struct Branch {
         case .archived: return range + " AND coalesce(o_archived, archived) = 1"
         case .category: return range + " AND category IS NOT NULL"
         case .topic: return range + " AND topic IS NOT NULL"
+        case .interests: return range + " AND interests IS NOT NULL"
         case .words: return "words MATCH ?12 AND words.rowid > ?7 AND words.rowid <= ?8"
         case .looseUnread: return range + " AND ((read_rank > 0 AND read = 0) OR o_read IS 0)"
         case .looseKept: return range + " AND ((archived_rank > 0 AND archived = 0) OR o_archived IS 0)"
@@ -103,6 +109,10 @@ struct Branch {
 
     /// Which ranges can hold items of the query. The full conditions are in `Filter`; here stands what finds them fast.
     static func all(_ query: DeliveredQuery, driver: Driver, _ frame: Queries.Frame) -> [Branch] {
+        // One of none is none, and a search without a word finds nothing. SQLite would not plan it: no index serves what is never true.
+        if [query.categories, query.topics, query.interests].contains([]) || (query.text != nil && driver != .words) {
+            return []
+        }
         let unread = query.read == false ? frame.readUpTo : 0
         let unseen = query.seen == false ? frame.seenUpTo : 0
         let kept = query.archived == false ? frame.archiveUpTo : 0
@@ -117,6 +127,7 @@ struct Branch {
         case .unseen: branches = [Branch(kind: .unseen, above: above, upTo: .max)]
         case .category: branches = [Branch(kind: .category, above: above, upTo: .max)]
         case .topic: branches = [Branch(kind: .topic, above: above, upTo: .max)]
+        case .interests: branches = [Branch(kind: .interests, above: above, upTo: .max)]
         case .kept, .table: branches = [Branch(kind: .table, above: above, upTo: .max)]
         case .archived:
             // Above the marks what was archived singly, from its index; at or below them almost everything.
@@ -149,6 +160,7 @@ enum Filter {
         var next = 13
         sql += list("category", query.categories, &next)
         sql += list("topic", query.topics, &next)
+        sql += list("interests", query.interests, &next)
         return sql
     }
 
@@ -167,7 +179,7 @@ enum Filter {
         if let until = query.until { statement.bind(11, until) }
         if let words = query.text.flatMap(Search.expression) { statement.bind(12, words) }
         var next: Int32 = 13
-        for value in (query.categories ?? []) + (query.topics ?? []) {
+        for value in (query.categories ?? []) + (query.topics ?? []) + (query.interests ?? []) {
             statement.bind(next, value)
             next += 1
         }

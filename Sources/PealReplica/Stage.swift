@@ -149,14 +149,14 @@ struct Stage {
     }
 
     private static let stageItem: StaticString = """
-        INSERT OR REPLACE INTO stage_item (position, id, publish, time, sent, type, category, topic, expires, silent,
-            body, version, read, read_rank, seen, archived, archived_rank)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+        INSERT OR REPLACE INTO stage_item (position, id, publish, time, sent, type, category, topic, interests, expires,
+            silent, body, version, read, read_rank, seen, archived, archived_rank)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?18, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
         """
     private static let showItem: StaticString = """
-        INSERT INTO item (position, id, publish, time, sent, type, category, topic, expires, silent,
-            body, version, read, read_rank, seen, archived, archived_rank)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT DO NOTHING
+        INSERT INTO item (position, id, publish, time, sent, type, category, topic, interests, expires,
+            silent, body, version, read, read_rank, seen, archived, archived_rank)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?18, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT DO NOTHING
         """
 
     /// Adds the rows of a page.
@@ -232,6 +232,7 @@ struct Stage {
         if item.type == nil { insert.bind(6, "message") }
         bind(7, item.category)
         bind(8, item.topic)
+        bind(18, item.interests)
         insert.bind(9, item.expires)
         insert.bind(10, item.silent)
     }
@@ -241,6 +242,7 @@ struct Stage {
         insert.bind(6, item.type)
         insert.bind(7, item.category)
         insert.bind(8, item.topic)
+        insert.bind(18, item.interestsText)
         insert.bind(9, item.expires)
         insert.bind(10, item.silent)
     }

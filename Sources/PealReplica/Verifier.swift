@@ -192,7 +192,8 @@ struct Verifier {
 
     private func bodies() throws(SQLiteError) -> [String] {
         let query = try connection.prepare(
-            "SELECT position, body, sent, type, category, topic, expires, silent FROM item ORDER BY position")
+            "SELECT position, body, sent, type, category, topic, expires, silent, interests FROM item ORDER BY position"
+        )
         var found: [String] = []
         while try query.step(), found.count < Verification.maximumEvidence {
             let position = query.int64(0)
@@ -205,7 +206,7 @@ struct Verifier {
             let agrees =
                 body.sent == query.int64(2) && body.type == query.text(3) && body.category == query.optionalText(4)
                 && body.topic == query.optionalText(5) && body.expires == query.optionalInt64(6)
-                && body.silent == query.bool(7)
+                && body.silent == query.bool(7) && body.interestsText == query.optionalText(8)
             if !agrees { found.append("the columns of item \(position) are not those of its body") }
         }
         return found

@@ -109,13 +109,17 @@ struct WordIndex {
 
     /// - Returns: how many there were.
     private func take(_ positions: ClosedRange<Position>) throws(SQLiteError) -> Int64 {
-        try connection.execute(
-            """
+        let insert = """
             INSERT INTO words (rowid, title, content)
             SELECT position, json_extract(body, '$.title'), json_extract(body, '$.content') FROM item
-            WHERE position BETWEEN \(positions.lowerBound) AND \(positions.upperBound) AND silent = 0 AND json_valid(body)
-            ORDER BY position
-            """)
+            WHERE position BETWEEN \(positions.lowerBound) AND \(positions.upperBound) AND silent = 0
+            """
+        do throws(SQLiteError) {
+            try connection.execute(insert + " ORDER BY position")
+        } catch  where error.code == .sql {
+            // A body is damaged. It is not asked for before, because `json_valid` is false for want of memory too.
+            try connection.execute(insert + " AND json_valid(body) ORDER BY position")
+        }
         return Int64(connection.changes)
     }
 }

@@ -71,7 +71,7 @@ final class ClientCore: EventOwner, @unchecked Sendable {
         _ handle: OpaquePointer, _ address: String, _ target: WebSocketTarget, _ proxy: WebSocketTarget?,
         _ configuration: WebSocketClientConfiguration
     ) -> OpaquePointer? {
-        let proxyAddress = proxy.map { WebSocketTarget.authority(host: address, port: $0.port) }
+        let proxyAddress = proxy.map { $0.proxyAddress(address) }
         let numbers = (
             size: configuration.maximumMessageBytes, ping: Int32(configuration.pingSeconds),
             hangup: Int32(configuration.hangupSeconds), connect: Int32(configuration.connectTimeoutSeconds)

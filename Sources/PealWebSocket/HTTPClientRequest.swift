@@ -10,6 +10,8 @@ public struct HTTPClientRequest: Sendable {
     public var body: [UInt8]?
     /// A PEM file of certificate authorities in place of the system's.
     public var authorityPath: String?
+    /// `[user:password@]host:port` of an HTTP proxy, which is asked for a tunnel (CONNECT); nil for none.
+    public var proxy: String?
     /// Seconds for all of it, for each address of the host.
     public var timeoutSeconds: Int
     /// A larger answer is a failure.
@@ -18,13 +20,15 @@ public struct HTTPClientRequest: Sendable {
     /// A request of its parts.
     public init(
         _ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
-        authorityPath: String? = nil, timeoutSeconds: Int = 30, maximumAnswerBytes: Int = 4 * 1024 * 1024
+        authorityPath: String? = nil, proxy: String? = nil, timeoutSeconds: Int = 30,
+        maximumAnswerBytes: Int = 4 * 1024 * 1024
     ) {
         self.url = url
         self.method = method
         self.headers = headers
         self.body = body
         self.authorityPath = authorityPath
+        self.proxy = proxy
         self.timeoutSeconds = timeoutSeconds
         self.maximumAnswerBytes = maximumAnswerBytes
     }
@@ -49,20 +53,29 @@ public struct HTTPClientRequest: Sendable {
 public struct HTTPClientAnswer: Sendable, Equatable {
     /// The status.
     public var status: Int
-    /// The body, whole.
+    /// The body, whole; empty where it was handed over as it came.
     public var body: [UInt8]
+    /// The seconds of `Retry-After`; nil where there was none, or a date.
+    public var retryAfterSeconds: Int?
 }
 
 extension WebSocketService {
     /// Carries out a request on this service's thread; a name is looked up on a thread of its own, and its addresses are
     /// tried one after the other. Callable from anywhere; the service has been started. A cancelled task drops it.
     ///
-    /// - Throws: ``WebSocketError``: `url` where URL or headers are none, `lost` where no whole answer came.
-    public func answer(to request: HTTPClientRequest) async throws(WebSocketError) -> HTTPClientAnswer {
+    /// - Parameters:
+    ///   - request: what is asked.
+    ///   - onBytes: gets an answer of 200 as it comes, on this service's thread; it may go on for ever then, and `timeoutSeconds` are those of a
+    ///     silence.
+    /// - Throws: ``WebSocketError``: `url` where URL, proxy or headers are none, `lost` where no whole answer came.
+    public func answer(
+        to request: HTTPClientRequest, onBytes: (@Sendable ([UInt8]) -> Void)? = nil
+    ) async throws(WebSocketError) -> HTTPClientAnswer {
         let target = try WebSocketTarget(http: request.url)
+        let proxy = try request.proxy.map { (text) throws(WebSocketError) in try WebSocketTarget(proxy: text) }
         let lines = try request.lines()
         let (answers, continuation) = AsyncStream.makeStream(of: HTTPExchange.Answer.self)
-        let exchange = HTTPExchange(service: self, request, lines, continuation)
+        let exchange = HTTPExchange(service: self, request, lines, through: proxy, onBytes, continuation)
         continuation.onTermination = { [weak self] _ in self?.post { exchange.drop() } }
         if !post({ exchange.begin(target) }) { continuation.finish() }
         for await answer in answers { return try answer.get() }

@@ -8,29 +8,36 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
     private let service: WebSocketService
     private let request: HTTPClientRequest
     private let lines: String
+    private let proxy: WebSocketTarget?
+    private let onBytes: (@Sendable ([UInt8]) -> Void)?
     private let continuation: AsyncStream<Answer>.Continuation
     private var connection: OpaquePointer?
     private var addresses: ArraySlice<String> = []
     private var answer: HTTPClientAnswer?
     private var isOver = false
+    /// Something was handed over, which no other try may repeat.
+    private var hasBegun = false
 
     init(
-        service: WebSocketService, _ request: HTTPClientRequest, _ lines: String,
-        _ continuation: AsyncStream<Answer>.Continuation
+        service: WebSocketService, _ request: HTTPClientRequest, _ lines: String, through proxy: WebSocketTarget?,
+        _ onBytes: (@Sendable ([UInt8]) -> Void)?, _ continuation: AsyncStream<Answer>.Continuation
     ) {
         self.service = service
         self.request = request
         self.lines = lines
+        self.proxy = proxy
+        self.onBytes = onBytes
         self.continuation = continuation
     }
 
     func begin(_ target: WebSocketTarget) {
-        if let address = target.literal {
+        let dialled = proxy ?? target
+        if let address = dialled.literal {
             addresses = [address]
             next(target)
             return
         }
-        AddressLookup.addresses(of: target.host) { found in
+        AddressLookup.addresses(of: dialled.host) { found in
             self.service.post {
                 self.addresses = found[...]
                 self.next(target)
@@ -41,7 +48,9 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
     private func next(_ target: WebSocketTarget) {
         guard !isOver else { return }
         guard let handle = service.openHandle else { return fail("the service was stopped") }
-        guard let address = addresses.popFirst() else { return fail("the name \(target.host) has no address") }
+        guard let address = addresses.popFirst() else {
+            return fail("the name \((proxy ?? target).host) has no address")
+        }
         retarget = { self.next(target) }
         connection = dial(handle, address, target)
         if connection == nil { fail("out of memory") } else { service.keep(self) }
@@ -51,7 +60,10 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
     private var retarget: (() -> Void)?
 
     private func dial(_ handle: OpaquePointer, _ address: String, _ target: WebSocketTarget) -> OpaquePointer? {
-        let strings = [address, target.hostHeader, target.path, request.authorityPath, request.method, lines]
+        let strings = [
+            proxy == nil ? address : target.host, target.hostHeader, target.path, request.authorityPath, request.method,
+            lines, proxy?.proxyAddress(address),
+        ]
         let (seconds, size) = (Int32(request.timeoutSeconds), request.maximumAnswerBytes)
         let body = request.body ?? []
         return body.withUnsafeBufferPointer { body in
@@ -63,6 +75,8 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
                 options.authority = strings[3]
                 options.method = strings[4]
                 options.headers = strings[5]
+                options.proxy = strings[6]
+                options.streams = onBytes != nil
                 options.port = Int32(target.port)
                 options.maximum_message = size
                 options.connect_seconds = seconds
@@ -99,13 +113,23 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
         _ event: pws_event, of connection: OpaquePointer, code: UInt16, bytes: UnsafeRawBufferPointer
     ) -> Bool {
         switch event {
-        case PWS_MESSAGE: answer = HTTPClientAnswer(status: Int(code), body: Array(bytes))
+        case PWS_MESSAGE:
+            if code == 0 {
+                hasBegun = true
+                onBytes?(Array(bytes))
+            } else {
+                let seconds = Int(pws_retry_after(connection))
+                answer = HTTPClientAnswer(
+                    status: Int(code), body: Array(bytes), retryAfterSeconds: seconds < 0 ? nil : seconds)
+            }
         case PWS_CLOSED:
             self.connection = nil
             service.letGo(self)
             if let answer {
                 end(.success(answer))
-            } else if !addresses.isEmpty, let retarget {
+            } else if onBytes != nil, code == 200 {
+                end(.success(HTTPClientAnswer(status: 200, body: [])))
+            } else if !hasBegun, !addresses.isEmpty, let retarget {
                 retarget()
             } else {
                 fail(String(decoding: bytes, as: UTF8.self))

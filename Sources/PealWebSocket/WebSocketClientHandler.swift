@@ -26,7 +26,7 @@ public struct WebSocketClientConfiguration: Sendable {
     public var authorityPath: String?
     /// Whether the server's certificate and name are checked; false is for tests only.
     public var verifiesCertificate = true
-    /// `host:port` of an HTTP proxy that is asked to CONNECT; nil for none. No environment variable is read.
+    /// `[user:password@]host:port` of an HTTP proxy that is asked to CONNECT; nil for none. No environment variable is read.
     public var proxy: String?
     /// Seconds that connecting, TLS and handshake may take, for each address of the server; 0: the system's limits.
     public var connectTimeoutSeconds = 10

@@ -9,12 +9,15 @@ struct WebSocketTarget: Sendable, Equatable {
     /// What fits libwebsockets' own buffers.
     private static let maximumHost = 100
     private static let maximumPath = 2_000
+    private static let maximumCredentials = 90
 
     var isSecure = false
     /// A name or an address, IPv6 without brackets.
     var host: String
     var port: Int
     var path = "/"
+    /// Of a proxy `user:password`, which no description shows.
+    private(set) var credentials: String?
 
     /// - Throws: ``WebSocketError``: `url`.
     init(_ url: String) throws(WebSocketError) {
@@ -49,11 +52,24 @@ struct WebSocketTarget: Sendable, Equatable {
         }
     }
 
-    /// The parts of an HTTP proxy's `host:port`.
+    /// The parts of an HTTP proxy's `[user:password@]host:port`.
     ///
     /// - Throws: ``WebSocketError``: `url`.
     init(proxy: String) throws(WebSocketError) {
-        (host, port) = try Self.parts(of: proxy[...], defaultPort: 0)
+        var authority = proxy[...]
+        if let at = authority.lastIndex(of: "@") {
+            let pair = authority[..<at]
+            guard pair.contains(":"), pair.utf8.count <= Self.maximumCredentials,
+                pair.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x40 })
+            else {
+                throw WebSocketError(
+                    .url,
+                    "a proxy's user:password is up to \(Self.maximumCredentials) printable ASCII characters without @")
+            }
+            credentials = String(pair)
+            authority = authority[authority.index(after: at)...]
+        }
+        (host, port) = try Self.parts(of: authority, defaultPort: 0)
         if port == 0 { throw WebSocketError(.url, "a proxy is host:port") }
     }
 
@@ -97,6 +113,11 @@ struct WebSocketTarget: Sendable, Equatable {
     var hostHeader: String {
         if port == (isSecure ? 443 : 80) { return host.contains(":") ? "[\(host)]" : host }
         return Self.authority(host: host, port: port)
+    }
+
+    /// As libwebsockets takes this proxy at an address.
+    func proxyAddress(_ address: String) -> String {
+        (credentials.map { $0 + "@" } ?? "") + Self.authority(host: address, port: port)
     }
 
     /// Host and port in one.

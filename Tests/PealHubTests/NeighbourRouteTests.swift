@@ -47,6 +47,7 @@ import Testing
         "DELETE /users/{user}": (.admin, ""),
         "POST /push_subscriptions": (.user, #"{"push_subscription":{"device_token":"new","platform":"ios"}}"#),
         "GET /push_subscriptions": (.user, ""), "DELETE /push_subscriptions/{token}": (.user, ""),
+        "DELETE /me": (.user, ""), "GET /me/devices": (.user, ""), "DELETE /me/devices/{device}": (.user, ""),
         "POST /broadcasts": (.admin, #"{"broadcast":{"title":"x","recipients":[{"external_id":"{external}"}]}}"#),
         "GET /broadcasts": (.admin, ""), "GET /broadcasts/{id}": (.admin, ""),
         "POST /publish_api/v1/instances/{instance}/publishes": (

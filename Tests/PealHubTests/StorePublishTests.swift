@@ -27,16 +27,57 @@ import Testing
         }.map(\.position)
     }
 
+    private func interests(_ hub: StoreFixture, _ inbox: InboxKey) throws -> [[String]] {
+        try hub.entries(inbox).compactMap {
+            guard case .item(_, _, let body) = try Entry($0.bytes[...]).kind else { return nil }
+            return try ItemBody(JSONObject(body)).interests
+        }
+    }
+
+    @Test(arguments: StoreKind.all)
+    func `an item names as many interests as a publish may, beside its limit`(_ kind: StoreKind) throws {
+        let hub = try StoreFixture(kind)
+        let names = (0..<Limits.interestsPerPublish).map {
+            String(repeating: "x", count: Limits.interest - 3) + String(1_000 + $0).suffix(3)
+        }
+        let inbox = try hub.commit { (store) throws(HubStoreError) in
+            let device = try store.registerDevice(
+                platform: "apns", token: "t", metadata: nil, in: hub.project.key, now: hub.now
+            ).device
+            _ = try store.act(
+                .interests(replace: names), uid: 1, observed: nil, in: device.inbox, now: hub.now)
+            return device.inbox
+        }
+        let room = try hub.publish("pubid-0", to: ["anna"], body: ItemBody(title: "t", content: "", sent: hub.now))
+            .appended[0].bytes.count
+        let body = ItemBody(
+            title: "t", content: String(repeating: "y", count: Limits.item - room), sent: hub.now)
+        #expect(try hub.publish("pubid-1", interests: names.reversed() + names, body: body).matched == 1)
+        #expect(try interests(hub, inbox) == [names])
+        #expect(throws: HubStoreError.self) {
+            try hub.publish(
+                "pubid-2", interests: names,
+                body: ItemBody(
+                    title: "t", content: String(repeating: "y", count: Limits.item - room + 1), sent: hub.now))
+        }
+    }
+
     @Test(arguments: StoreKind.all)
     func `a device that matches several interests gets one item`(_ kind: StoreKind) throws {
         let hub = try StoreFixture(kind)
         let inboxes = try devices(hub, 5)
         let result = try hub.publish("pubid-1", interests: ["even", "all", "all", "nobody's"])
         #expect(result.matched == 5)
-        #expect(result.appended.map(\.inbox) == inboxes)
+        #expect(result.appended.map(\.inbox).sorted() == inboxes)
+        for (number, inbox) in inboxes.enumerated() {
+            #expect(try interests(hub, inbox) == [["all"] + (number.isMultiple(of: 2) ? ["even"] : [])])
+        }
         #expect(Set(try result.appended.map { try StoreFixture.id(of: $0) }).count == 5)
         for inbox in inboxes { #expect(try items(hub, inbox) == [2]) }
         #expect(try hub.publish("pubid-2", interests: ["odd"]).appended.map(\.inbox) == [inboxes[1], inboxes[3]])
+        #expect(try interests(hub, inboxes[1]) == [["all"], ["odd"]])
+        let user = try #require(try hub.publish("pubid-3", to: ["anna"], interests: ["odd"]).appended.first).inbox
+        #expect(try interests(hub, user) == [[]], "a user's item names none")
     }
 
     @Test(arguments: StoreKind.all)
@@ -126,6 +167,7 @@ import Testing
         for (number, inbox) in inboxes.enumerated() where number != 7 {
             let found = try items(current, inbox)
             #expect(found.count == 1, "inbox \(number)")
+            #expect(try interests(current, inbox) == [["all"] + (number.isMultiple(of: 2) ? ["even"] : [])])
         }
         #expect(try items(current, late).isEmpty)
         #expect(try items(current, inboxes[7]).isEmpty)

@@ -126,7 +126,7 @@ private struct Twins {
         case 16: try both("expire") { (store, _) throws(HubStoreError) in try store.expire(limit: 3, now: now) }
         case 17: try both("upkeep") { (store, _) throws(HubStoreError) in try store.upkeep(limit: 4, now: now) }
         case 18: try undone()
-        case 19: try device()
+        case 19: try chance(1, of: 4) ? revoke() : device()
         case 20: try cursors()
         default: try users()
         }
@@ -322,6 +322,20 @@ private struct Twins {
         }
     }
 
+    /// The replica of a member is revoked, or of one that may have none, in an inbox that may be another's.
+    mutating func revoke() throws {
+        let member = members[pick(0..<members.count)]
+        guard let inbox = members[pick(0..<members.count)].admitted?.inbox else { return }
+        let key = try both("revoke") { (store, _) throws(HubStoreError) in
+            try store.revoke(member.id, of: inbox, now: now)
+        }
+        // Others go on in its place, so that schedules do not run dry.
+        guard key != nil, let index = members.firstIndex(where: { $0.id == member.id }) else { return }
+        if chance(1, of: 2) {
+            members[index] = Member(id: ReplicaID(high: random.next(), low: random.next()), user: member.user)
+        }
+    }
+
     mutating func device() throws {
         let token = "t\(pick(0..<3))"
         let metadata: [UInt8]? = chance(1, of: 2) ? [1] : nil
@@ -365,6 +379,20 @@ private struct Twins {
             try store.upsertUser(
                 identity, profile: UserProfile(firstName: identity.email), in: project, now: now
             ).user
+        }
+        if let user, chance(1, of: 2) {
+            let token = ["t", "u", "tt"][pick(0..<3)]
+            let platform = ["apns", "fcm"][pick(0..<2)]
+            if chance(1, of: 3) {
+                try both("unsubscribe") { (store, _) throws(HubStoreError) in
+                    try store.unsubscribe(user.key, token: token)
+                }
+            } else {
+                try both("subscribe") { (store, _) throws(HubStoreError) in
+                    try store.subscribe(user.key, platform: platform, token: token, now: now)
+                }
+            }
+            try both("subscriptions") { (store, _) throws(HubStoreError) in try store.subscriptions(of: user.key) }
         }
         if let user, user.identity.externalID == "dora", chance(1, of: 2) {
             let gone = try both("delete") { (store, _) throws(HubStoreError) in try store.deleteUser(user.key) }

@@ -25,7 +25,7 @@ import Testing
             interests: ["wide"])
         try hub.commit { (store) throws(HubStoreError) in
             let sqlite = store as? SQLiteHubStore
-            _ = try sqlite?.freeze(job, body: job.body.bytes, recipients: [], now: hub.now)
+            _ = try sqlite?.freeze(job, PublishTemplates(job, now: hub.now), recipients: [], now: hub.now)
         }
         // A crash after each chunk; another one in the middle of the next, which is then done again.
         var rounds = 0

@@ -101,7 +101,8 @@ import Testing
             let attributes = #"{"sent":"\#(round)","nested":{"a":[1,{"type":"x"}],"b":null},"silent":true}"#
             let item = ItemBody(
                 title: text(), content: text(), type: text() ?? "message", media: text(), category: text(),
-                topic: text(), actionURL: text(), attributes: random.chance(50) ? Array(attributes.utf8)[...] : nil,
+                topic: text(), interests: (0..<Int.random(in: 0...2, using: &random)).compactMap { _ in text() },
+                actionURL: text(), attributes: random.chance(50) ? Array(attributes.utf8)[...] : nil,
                 sent: Int64.random(in: 0...2_000_000_000_000, using: &random),
                 expires: random.chance(30) ? Int64.random(in: -5...5, using: &random) : nil, silent: random.chance(20))
             let id = ItemID(high: random.next(), low: random.next())
@@ -112,6 +113,7 @@ import Testing
             func string(_ range: Range<Int>?) -> String? { range.map { String(decoding: bytes[$0], as: UTF8.self) } }
             #expect(ItemID(high: lean.high, low: lean.low) == id)
             #expect(lean.time == 4)
+            #expect(string(lean.interests) == item.interestsText)
             #expect(Array(bytes[lean.body]) == item.bytes)
             #expect(lean.sent == item.sent)
             #expect(lean.expires == item.expires)

@@ -92,7 +92,9 @@ private struct Life {
     mutating func publish() {
         hub.publish(
             "title \(hub.head)", category: ["a", "b", nil].randomElement(using: &random)!,
-            topic: random.chance(20) ? "t" : nil, type: random.chance(20) ? "survey" : "message",
+            topic: random.chance(20) ? "t" : nil,
+            interests: random.chance(50) ? ["x", "y", "z"].filter { _ in random.chance(40) } : [],
+            type: random.chance(20) ? "survey" : "message",
             expires: random.chance(10) ? hub.now + Int64.random(in: -100...1_000, using: &random) : nil,
             silent: random.chance(5))
     }

@@ -67,13 +67,22 @@ import Testing
         let times = hub.items.map { hub.publishes[$0]!.time }
         let query = DeliveredQuery(since: times[1], until: times[3])
         #expect(try replica.list(query).map(\.number) == [3, 2])
-        #expect(try replica.list(DeliveredQuery(categories: [])).isEmpty, "one of none is none")
+        for read in [nil, true, false] {
+            for query in [
+                DeliveredQuery(categories: [], read: read), DeliveredQuery(topics: [], read: read),
+                DeliveredQuery(interests: [], read: read), DeliveredQuery(interests: ["none's"], read: read),
+                DeliveredQuery(read: read, text: "!"), DeliveredQuery(categories: [], read: read, archived: nil),
+            ] {
+                #expect(try replica.list(query).isEmpty, "one of none is none")
+                #expect(try replica.counts(query) == Counts())
+            }
+        }
     }
 
     @Test func `each page comes from its index`() throws {
         let folder = Folder()
         let (replica, hub) = try filled(folder) { hub in
-            for _ in 0..<5 { hub.publish(category: "a", topic: "t") }
+            for _ in 0..<5 { hub.publish(category: "a", topic: "t", interests: ["x"]) }
             hub.other(.mark(.read, upTo: 3))
             hub.other(.mark(.archive, upTo: 1))
         }
@@ -83,6 +92,7 @@ import Testing
             (DeliveredQuery(seen: false), ["item_unseen"]),
             (DeliveredQuery(categories: ["a"]), ["item_category", "item_loose_unarchived"]),
             (DeliveredQuery(topics: ["t"]), ["item_topic", "item_loose_unarchived"]),
+            (DeliveredQuery(interests: ["x"]), ["item_interests", "item_loose_unarchived"]),
             (DeliveredQuery(archived: true), ["item_archived", "PRIMARY KEY"]),
             (DeliveredQuery(), ["PRIMARY KEY", "item_loose_unarchived"]),
         ]
@@ -93,6 +103,34 @@ import Testing
             for (line, index) in zip(leading, indexes) { #expect(line.contains(index), "\(plan)") }
             #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN item") }, "\(plan)")
         }
+        let all = try replica.connection.queryPlan(Queries.allItemsSQL)
+        #expect(all.first?.hasPrefix("SEARCH item USING INTEGER PRIMARY KEY (rowid<?)") == true, "\(all)")
+        #expect(!all.contains { $0.contains("TEMP B-TREE") }, "\(all)")
+    }
+
+    @Test func `which texts of interests there are is found by steps of the index`() throws {
+        let folder = Folder()
+        var steps: [Int] = []
+        for size in [30, 999] {
+            var hub = TestHub()
+            for number in 0..<size { hub.publish(interests: [["x"], ["x", "y"], ["y"]][number % 3]) }
+            let replica = try folder.open("inbox\(size)")
+            try replica.connect(hub)
+            try replica.pull(hub)
+            let plan = try replica.connection.queryPlan("\(Queries.interestTexts)")
+            #expect(!plan.contains { $0.hasPrefix("SCAN item") }, "\(plan)")
+            let before = replica.connection.stepCount
+            let page = try replica.page(DeliveredQuery(interests: ["x"]), after: nil, limit: 4)
+            #expect(page.items.map { $0.number % 3 } == [2, 1, 2, 1])
+            let none = DeliveredQuery(interests: ["\"x", "", "X"])
+            #expect(try replica.page(none, after: nil, limit: 4).items.isEmpty)
+            let query = try replica.read { () throws(SQLiteError) in
+                try replica.queries.normal(DeliveredQuery(interests: ["x"]))
+            }
+            #expect(query.interests == [#"["x","y"]"#, #"["x"]"#])
+            steps.append(replica.connection.stepCount - before)
+        }
+        #expect(steps[0] == steps[1])
     }
 
     @Test func `counts come from their index alone`() throws {

@@ -42,6 +42,13 @@ import Testing
         #expect(try found("silent", replica) == [])
     }
 
+    @Test func `an item whose body is damaged is not found, and the others are`() throws {
+        let folder = Folder()
+        let (replica, _) = try filled(folder) { hub in for _ in 0..<3 { hub.publish("parcel") } }
+        try replica.connection.execute("UPDATE item SET body = '{\"title\":' WHERE position = 2")
+        #expect(try found("parcel", replica) == [3, 1])
+    }
+
     @Test func `whatever somebody types is only text`() throws {
         let folder = Folder()
         let (replica, _) = try filled(folder) { hub in

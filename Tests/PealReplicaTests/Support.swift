@@ -149,6 +149,7 @@ struct Reference {
         if let topics = query.topics {
             guard let topic = body.topic, topics.contains(topic) else { return false }
         }
+        if let interests = query.interests, Set(interests).isDisjoint(with: body.interests) { return false }
         return true
     }
 
@@ -192,10 +193,17 @@ struct Reference {
         queries.append(DeliveredQuery(categories: ["a"]))
         queries.append(DeliveredQuery(categories: ["a", "b"], read: false))
         queries.append(DeliveredQuery(topics: ["t"], seen: false))
+        queries.append(DeliveredQuery(interests: ["x"]))
+        queries.append(DeliveredQuery(interests: ["x", "y"], archived: nil))
+        queries.append(DeliveredQuery(interests: ["z", "x"], read: false))
         queries.append(DeliveredQuery(type: "survey"))
         for query in queries {
             let found = try replica.list(query).map(\.id)
             if found != list(query) { return "a list differs: \(query)" }
+        }
+        for interests in [["x"], ["y", "z"]] {
+            let query = DeliveredQuery(interests: interests)
+            if try replica.counts(query).total != Int64(list(query).count) { return "counts differ: \(query)" }
         }
         let found = try replica.counts()
         if found != counts { return "counts are \(found), not \(counts)" }

@@ -42,14 +42,15 @@ struct TestHub {
 
     @discardableResult
     mutating func publish(
-        _ title: String = "a title", category: String? = nil, topic: String? = nil, type: String = "message",
-        content: String? = nil, expires: Milliseconds? = nil, silent: Bool = false
+        _ title: String = "a title", category: String? = nil, topic: String? = nil, interests: [String] = [],
+        type: String = "message", content: String? = nil, expires: Milliseconds? = nil, silent: Bool = false
     ) -> ItemID {
         counter += 1
         let id = ItemID(time: now, counter: counter, random: counter &* 0x9E37_79B9)
         let body = ItemBody(
-            title: title, content: content, type: type, category: category, topic: topic, sent: now, expires: expires,
-            silent: silent)
+            title: title, content: content, type: type, category: category, topic: topic, interests: interests,
+            sent: now,
+            expires: expires, silent: silent)
         publishes[id] = ("p\(counter)", now)
         items.append(id)
         append(.item(id: id, publish: "p\(counter)", body: body.bytes[...]))

@@ -42,6 +42,9 @@ import Testing
         // It is sent no more: what somebody else took away does not come back by the same token, nor by a launch.
         try await bench.post("/push_subscriptions/0aff", method: "DELETE", "", as: "mary")
         helper.sendDeviceTokenToServerIfNeeded(Data([0x0A, 0xFF]))
+        // Another user of the same app, at the same time.
+        try client.connectUser(externalId: "anna")
+        #expect(await has(bench, "anna", ["0aff"]))
         let again = try bench.app("a")
         try again.connectUser(externalId: "mary")
         try await again.setDeviceToken(deviceToken: Data([0x0A, 0xFF]))
@@ -49,6 +52,7 @@ import Testing
         try again.connectUser(externalId: "paul")
         #expect(await has(bench, "paul", ["0aff"]))
         #expect(try await hubTokens(bench, "mary") == [])
+        #expect(try await hubTokens(bench, "anna") == ["0aff"], "each user keeps it")
         _ = try await again.disconnect(again.connectUser(externalId: "paul"))
         #expect(await has(bench, "paul", []))
         #expect(await eventually { kept(client)?.people["id-paul.peal"] == nil })

@@ -111,10 +111,8 @@ import Testing
         let directory = bench.directory + "/kiosk"
         let first = try Program("Kiosk", words + [directory, "lobby"], environment: [:])
         #expect(await first.prints("live, 0 to acknowledge, 0 to be sent"), "\(first.output)")
-        _ = try await HubAPI(hub: HubAddress(words[0])).publish(
-            instance: bench.hub.project.instance, secret: bench.hub.project.secret, target: "interests",
-            names: ["lobby"],
-            payload: [("web", .object([("notification", .object([("title", .string("Lift out of order"))]))]))])
+        let web = JSON.object([("notification", .object([("title", .string("Lift out of order"))]))])
+        _ = try await bench.api().publish(platforms: .object([("web", web)]), to: .interests(["lobby"]))
         #expect(await first.prints("Lift out of order"))
         first.type("q")
         #expect(await first.ends() && first.status == 0)

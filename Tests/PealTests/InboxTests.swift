@@ -33,9 +33,20 @@ final class Bench: Sendable {
     }
 
     func publish(_ title: String, users: [String]) async throws {
-        _ = try await HubAPI(hub: HubAddress("http://127.0.0.1:\(hub.httpPort)")).publish(
-            instance: hub.project.instance, secret: hub.project.secret, target: "users", names: users,
-            payload: [("apns", .object([("aps", .object([("alert", .string(title))]))]))])
+        let aps = JSON.object([("aps", .object([("alert", .string(title))]))])
+        _ = try await api().publish(platforms: .object([("apns", aps)]), to: .users(users))
+    }
+
+    var address: HubAddress {
+        get throws { try HubAddress("http://127.0.0.1:\(hub.httpPort)") }
+    }
+
+    /// The calls of the project's back end.
+    func api() throws -> HubAPI {
+        let project = hub.project
+        return HubAPI(
+            hub: try address,
+            credentials: .project(instance: project.instance, key: project.apiKey, secret: project.secret))
     }
 
     /// Stops the hub, on a thread that may block.

@@ -109,13 +109,11 @@ struct PublicReportSockets {
         #expect(try await anna.outbox().count == 2)
         await anna.connect()
         #expect(try await eventually { try await anna.outbox().isEmpty })
-        let hub = try HubAPI(hub: HubAddress("http://127.0.0.1:\(bench.hub.httpPort)"))
-        for (user, unread) in [("Anna", 0), ("anna", 1), ("Bob", 1)] as [(String, Int64)] {
-            let list = try await hub.notifications(headers: [
-                "X-MAGICBELL-API-KEY": bench.hub.project.apiKey, "X-MAGICBELL-USER-EXTERNAL-ID": user,
-                "X-MAGICBELL-USER-HMAC": hmac(user),
-            ])
-            #expect(list["unread_count"]?.intValue == unread, "\(user)")
+        for (user, unread) in [("Anna", 0), ("anna", 1), ("Bob", 1)] as [(String, Int)] {
+            let hub = HubAPI(
+                hub: try bench.address,
+                credentials: .user(key: bench.hub.project.apiKey, externalId: user, hmac: hmac(user)))
+            #expect(try await hub.notifications().unreadCount == unread, "\(user)")
         }
         await anna.close()
         await bench.stop()

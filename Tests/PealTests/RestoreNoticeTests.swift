@@ -71,9 +71,12 @@ private final class RestorableHub {
     }
 
     func publish(_ title: String) async throws {
-        _ = try await HubAPI(hub: HubAddress("http://127.0.0.1:\(server.httpPort)")).publish(
-            instance: server.project.instance, secret: server.project.secret, target: "users", names: ["Mary"],
-            payload: [("apns", .object([("aps", .object([("alert", .string(title))]))]))])
+        let project = server.project
+        let api = HubAPI(
+            hub: try HubAddress("http://127.0.0.1:\(server.httpPort)"),
+            credentials: .project(instance: project.instance, key: project.apiKey, secret: project.secret))
+        let aps = JSON.object([("aps", .object([("alert", .string(title))]))])
+        _ = try await api.publish(platforms: .object([("apns", aps)]), to: .users(["Mary"]))
     }
 }
 

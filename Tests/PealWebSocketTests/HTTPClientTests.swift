@@ -122,6 +122,51 @@ struct HTTPClientTests {
         #expect(request.hasSuffix("\r\n\r\n" + String(decoding: body, as: UTF8.self)))
     }
 
+    @Test func `an answer that is taken as it comes is handed over in its order, and what cuts it is told`()
+        async throws
+    {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let pieces = [head, "5\r\nhello\r\n", "6\r\n world\r\n"]
+        for (more, ending, wanted) in [
+            (["0\r\n\r\n"], Ending.inOrder, "answered 200"), ([], .inOrder, "lost"), ([], .reset, "lost"),
+            ([], .never, "lost"),
+        ] as [([String], Ending, String)] {
+            let server = try RawServer(pieces + more, ending)
+            let taken = Journal<String>()
+            let outcome = try await withService { service in
+                do throws(WebSocketError) {
+                    let request = HTTPClientRequest("GET", server.url, timeoutSeconds: 1)
+                    let answer = try await service.answer(to: request) {
+                        taken.note(String(decoding: $0, as: UTF8.self))
+                    }
+                    return "answered \(answer.status)\(String(decoding: answer.body, as: UTF8.self))"
+                } catch {
+                    return error.code.rawValue
+                }
+            }
+            #expect(outcome == wanted, "\(more) \(ending)")
+            // What a reset overtakes is lost.
+            if ending != .reset { #expect(taken.all.joined() == "hello world", "\(more) \(ending)") }
+        }
+        let refusal = try RawServer(["HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno"])
+        let answer = try await withService {
+            try await $0.answer(to: HTTPClientRequest("GET", refusal.url)) { _ in Issue.record("a refusal is no stream")
+            }
+        }
+        #expect(answer.status == 404 && answer.body == Array("no".utf8))
+    }
+
+    @Test func `the seconds of Retry-After come with the answer, and a date does not`() async throws {
+        for (line, wanted) in [
+            ("Retry-After: 7\r\n", 7), ("retry-after: 0\r\n", 0), ("", nil), ("Retry-After: -1\r\n", nil),
+            ("Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n", nil), ("Retry-After: 99999999999\r\n", nil),
+        ] as [(String, Int?)] {
+            let server = try RawServer(["HTTP/1.1 503 Busy\r\n\(line)Content-Length: 0\r\n\r\n"])
+            let answer = try await withService { try await $0.answer(to: HTTPClientRequest("GET", server.url)) }
+            #expect(answer.status == 503 && answer.retryAfterSeconds == wanted, "\(line)")
+        }
+    }
+
     @Test func `an answer without a body is whole where its status has none, and cut where it has one`() async throws {
         for (head, wanted) in [
             ("HTTP/1.1 204 No Content\r\nDate: x\r\n\r\n", "answered 204"),

@@ -60,6 +60,19 @@ struct TransportSecurityTests {
         }
     }
 
+    @Test func `a server behind a proxy shows its certificate to the client, not the proxy`() async throws {
+        let certificates = try await Certificates.shared.value
+        let (proxy, port) = try await Foreign.server("proxy")
+        for (authority, isTrusted) in [("ca", true), ("other", false)] {
+            let events = try await connect(certificates, to: "good") {
+                $0.authorityPath = certificates.certificate(authority)
+                $0.proxy = "127.0.0.1:\(port)"
+            }
+            #expect(isTrusted ? events == [.opened] : isRefused(events, naming: "issuer"), "\(events)")
+        }
+        #expect(proxy.lines.all.count { $0.hasPrefix("connect localhost:") } == 2)
+    }
+
     @Test func `checking can be switched off for tests`() async throws {
         let certificates = try await Certificates.shared.value
         for name in ["wrong-name", "expired", "self-signed", "good"] {

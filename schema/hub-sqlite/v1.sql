@@ -191,6 +191,18 @@ CREATE TABLE device (
 CREATE UNIQUE INDEX device_token ON device (project, platform, token) WHERE token IS NOT NULL;
 CREATE INDEX device_user ON device (user) WHERE user IS NOT NULL;
 
+-- Push tokens that were registered for a user and not by a device with an inbox of its own. An app in which several users are
+-- connected has its token with each of them.
+CREATE TABLE subscription (
+    -- Its name outside, so that none has it twice.
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user INTEGER NOT NULL,
+    platform TEXT NOT NULL,
+    token TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    UNIQUE (user, platform, token)
+) STRICT;
+
 CREATE TABLE interest (
     project INTEGER NOT NULL,
     name TEXT NOT NULL,
@@ -217,7 +229,9 @@ CREATE TABLE replica (
     -- The durable cursor.
     got INTEGER NOT NULL DEFAULT 0,
     created INTEGER NOT NULL,
-    seen_at INTEGER NOT NULL
+    seen_at INTEGER NOT NULL,
+    -- When its user revoked it: no hello of it is taken any more. NULL for one that is good.
+    revoked INTEGER
 ) STRICT;
 CREATE INDEX replica_inbox ON replica (inbox);
 CREATE INDEX replica_suspect ON replica (id) WHERE suspect IS NOT NULL;
@@ -315,6 +329,9 @@ CREATE INDEX broadcast_time ON broadcast (time);
 CREATE TABLE target (
     publish INTEGER NOT NULL,
     inbox INTEGER NOT NULL,
+    -- Which of the publish's interests the device had: a bit each, in their order, the first 64 in the low ones.
+    matched_low INTEGER NOT NULL,
+    matched_high INTEGER NOT NULL,
     PRIMARY KEY (publish, inbox)
 ) STRICT, WITHOUT ROWID;
 

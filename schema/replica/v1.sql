@@ -49,6 +49,7 @@ CREATE TABLE item (
     type TEXT NOT NULL,
     category TEXT,
     topic TEXT,
+    interests TEXT,                         -- of a device's inbox: one JSON array of names; NULL for none
     expires INTEGER,
     silent INTEGER NOT NULL,
     version INTEGER NOT NULL,               -- effects of entries at or below it are in the row
@@ -84,6 +85,7 @@ CREATE INDEX item_overlaid ON item (position) WHERE overlaid = 1;
 CREATE INDEX item_category ON item (category, position, expires, silent, topic, archived, archived_rank, o_archived, o_deleted, read,
     read_rank, o_read, seen, o_seen) WHERE category IS NOT NULL;
 CREATE INDEX item_topic ON item (topic, position) WHERE topic IS NOT NULL;
+CREATE INDEX item_interests ON item (interests, position) WHERE interests IS NOT NULL;
 
 -- How many items each 1,024 positions hold that are listed where no mark covers them, expired ones included, and how many of these
 -- are unread and unseen; overlay included. Marks and time are up to the queries. New rows are added by who inserts them, many at once
@@ -241,6 +243,7 @@ CREATE TABLE stage_item (
     type TEXT NOT NULL,
     category TEXT,
     topic TEXT,
+    interests TEXT,
     expires INTEGER,
     silent INTEGER NOT NULL,
     body TEXT NOT NULL,

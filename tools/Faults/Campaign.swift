@@ -14,6 +14,8 @@ package struct Campaign {
         package var threw: UInt64 = 0
         /// What did not hold.
         package var problems: [String] = []
+        /// What the calls threw.
+        package var thrown: [String] = []
     }
 
     let scenario: Scenario
@@ -61,6 +63,7 @@ package struct Campaign {
             report.tried += 1
             report.struck += run.fired > 0 ? 1 : 0
             report.threw += run.hasThrown ? 1 : 0
+            report.thrown += run.thrown
             report.problems += run.problems.map { "\(scenario.name), \(fault.name) at \(point): \($0)" }
         }
         return report
@@ -121,6 +124,7 @@ private struct Run {
     var seen: UInt64 = 0
     var hasThrown = false
     var problems: [String] = []
+    var thrown: [String] = []
 
     private(set) var disk: Disk?
     private var subject: (any Subject)?
@@ -169,6 +173,7 @@ private struct Run {
 
     private mutating func note(_ error: any Error) {
         hasThrown = true
+        thrown.append("'\(place)' throws \(error)")
         let objection = scenario.objection(error, fault, done < 0 ? folder : nil)
         if let objection { problems.append("'\(place)' throws \(error): \(objection)") }
     }

@@ -3,13 +3,14 @@ import Foundation
 /// `peal-faults`: every fault at every place of every scenario.
 package enum FaultCommand {
     package static let usage = """
-        usage: peal-faults [--filter TEXT] [--fault TEXT] [--memory] [--stride N] [--seed N]
+        usage: peal-faults [--filter TEXT] [--fault TEXT] [--memory] [--stride N] [--place N] [--seed N]
 
         Puts each fault at each place of each scenario over a replica's and a hub's file (docs/faults.md).
           --filter TEXT   scenarios whose name contains it
           --fault TEXT    faults whose name contains it
           --memory        fails allocations of SQLite, and no file
           --stride N      every N-th place only
+          --place N       this place only; says what the calls throw there
           --seed N        of what is lost in a power cut
         """
 
@@ -20,16 +21,17 @@ package enum FaultCommand {
         while let word = rest.popFirst() {
             switch word {
             case "--memory": options[word] = ""
-            case "--filter", "--fault", "--stride", "--seed":
+            case "--filter", "--fault", "--stride", "--place", "--seed":
                 guard let value = rest.popFirst() else { return refuse() }
                 options[word] = value
             default: return refuse()
             }
         }
-        guard let stride = UInt64(options["--stride"] ?? "1"), let seed = UInt64(options["--seed"] ?? "1"), stride > 0
+        guard let stride = UInt64(options["--stride"] ?? "1"), let seed = UInt64(options["--seed"] ?? "1"), stride > 0,
+            let place = UInt64(options["--place"] ?? "1"), place > 0
         else { return refuse() }
         do {
-            return try run(options, stride: stride, seed: seed)
+            return try run(options, stride: stride, place: place, seed: seed)
         } catch {
             print("peal-faults: \(error)")
             return 1
@@ -41,7 +43,9 @@ package enum FaultCommand {
         return 2
     }
 
-    private static func run(_ options: [String: String], stride: UInt64, seed: UInt64) throws -> Int32 {
+    private static func run(
+        _ options: [String: String], stride: UInt64, place: UInt64, seed: UInt64
+    ) throws -> Int32 {
         if options["--memory"] != nil, !Fault.installMemory() {
             print("peal-faults: SQLite takes no allocator")
             return 1
@@ -56,6 +60,13 @@ package enum FaultCommand {
             let campaign = try Campaign(scenario)
             defer { campaign.end() }
             for fault in faults {
+                if options["--place"] != nil {
+                    let report = try campaign.run(fault, at: [place])
+                    print("\(report.scenario), \(fault.name) at \(place): struck \(report.struck)")
+                    for line in report.thrown + report.problems { print("  \(line)") }
+                    failures += report.problems.count
+                    continue
+                }
                 let places = try campaign.places(fault)
                 // One more than there are, which must not strike: these are all.
                 let report = try campaign.run(fault, at: Swift.stride(from: 1, through: places, by: Int(stride)))

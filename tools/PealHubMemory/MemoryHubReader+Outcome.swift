@@ -65,7 +65,7 @@ extension MemoryHubReader {
     }
 
     func replicas(of inbox: InboxKey) throws(HubStoreError) -> [ReplicaRecord] {
-        state.replicas.filter { $0.inbox == inbox }.map { row in
+        state.replicas.filter { $0.inbox == inbox && !$0.isRevoked }.map { row in
             ReplicaRecord(id: row.id, got: row.got, lastN: row.lastN, seenAt: row.seenAt)
         }
     }
@@ -78,6 +78,8 @@ extension MemoryHubReader {
             return device
         }
     }
+
+    func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription] { state.subscriptions(of: user) }
 
     func deadLetters(
         of inbox: InboxKey, before place: DeadLetter.Place?, limit: Int

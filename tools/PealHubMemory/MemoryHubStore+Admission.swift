@@ -23,6 +23,16 @@ extension MemoryHubStore {
         }
     }
 
+    package func revoke(
+        _ replica: ReplicaID, of inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> ReplicaKey? {
+        let index = state.replicas.firstIndex { $0.id == replica && $0.inbox == inbox && !$0.isRevoked }
+        guard let index else { return nil }
+        state.replicas[index].isRevoked = true
+        state.replicas[index].session = nil
+        return ReplicaKey(row: Int64(index + 1))
+    }
+
     private func replica(_ row: Int) -> ReplicaRow { state.replicas[row - 1] }
 
     private func judge(_ hello: Hello, in key: InboxKey, known: Int?) -> Admission.Mode {
@@ -113,7 +123,7 @@ extension MemoryHubStore {
         if let known {
             let bound = state[replica(known).inbox]
             guard bound.project == project else { return .refused(.otherInbox) }
-            if bound.kind.isDeleted { return .refused(.revoked) }
+            if bound.kind.isDeleted || replica(known).isRevoked { return .refused(.revoked) }
         }
         switch hello.inbox {
         case .user(let externalID, let email):

@@ -7,40 +7,38 @@ extension MemoryHubStore {
             let matched = state.publishes[known - 1].value.matched
             return PublishResult(appended: [], matched: matched, isReplay: true)
         }
-        let body = request.body.bytes
-        let template = ItemTemplate(time: now, publish: request.name, body: body)
-        guard template.count <= Limits.item else {
-            throw HubStoreError(
-                .tooLarge, "the item has \(template.count) bytes; at most \(Limits.item) can be delivered")
-        }
-        var targets = Set<InboxKey>()
+        var templates = try PublishTemplates(request, now: now)
+        var targets: [InboxKey: MatchedInterests] = [:]
         for recipient in request.recipients {
             let user = try upsertUser(
                 recipient.identity, profile: recipient.profile, in: request.project, now: now
             ).user
-            targets.insert(user.inbox)
+            targets[user.inbox] = MatchedInterests.none
         }
-        for name in Set(request.interests) {
-            targets.formUnion(state.interests[ScopedName(project: request.project, name: name)] ?? [])
+        for (index, name) in templates.interests.enumerated() {
+            for inbox in state.interests[ScopedName(project: request.project, name: name)] ?? [] {
+                targets[inbox, default: .none].formUnion(MatchedInterests(index))
+            }
         }
         let isWide = isWide(request, targets.count)
-        let sorted = targets.sorted()
+        let all = targets.map { PublishTarget(inbox: $0.key, matched: $0.value) }
+        let sorted = isWide ? all.sorted { $0.inbox < $1.inbox } : PublishTarget.sorted(all[...])
         let first = isWide || sorted.isEmpty ? 0 : nextSeq
         let row = PublishRow(
             name: request.name, project: request.project, category: request.body.category, topic: request.body.topic,
             silent: request.body.silent, expires: request.body.expires, firstSeq: first,
             lastSeq: first == 0 ? 0 : first + Int64(sorted.count) - 1, matched: sorted.count,
-            pending: isWide ? body : nil, expiring: request.body.expires == nil ? nil : 0,
+            pending: isWide ? templates.bytes : nil, expiring: request.body.expires == nil ? nil : 0,
             collapse: request.collapse, time: now,
             targets: isWide ? sorted[...] : [])
         state.publishes.append(Box(row))
         state.publishByName[request.name] = state.publishes.count
         guard !isWide else { return PublishResult(appended: [], matched: sorted.count, isWide: true) }
         let index = state.publishes.count - 1
-        let replaced = try replace(request.collapse, in: sorted, now: now)
+        let replaced = try replace(request.collapse, in: sorted.map(\.inbox), now: now)
         let appended =
             replaced
-            + append(template, name: request.name, body: body, publish: index + 1, to: sorted, now: now)
+            + append(&templates, name: request.name, publish: index + 1, to: sorted, now: now)
         try note(request.collapse, appended.dropFirst(replaced.count))
         if request.collapse != nil, !sorted.isEmpty { state.publishes[index].value.lastSeq = nextSeq - 1 }
         return PublishResult(appended: appended, matched: sorted.count)
@@ -52,14 +50,25 @@ extension MemoryHubStore {
     }
 
     private func append(
-        _ template: ItemTemplate, name: String, body: [UInt8], publish: Int, to targets: [InboxKey], now: Milliseconds
+        _ templates: inout PublishTemplates, name: String, publish: Int, to targets: [PublishTarget], now: Milliseconds
     ) -> [Appended] {
-        var salts = SplitMix(state: random())
-        return targets.map { inbox in
-            let id = ItemID(time: now, counter: UInt64(nextSeq), random: salts.next())
-            let entry = Entry(time: now, kind: .item(id: id, publish: name, body: body[...]))
-            return append(entry, bytes: template.entry(id).array, publish: Int64(publish), to: inbox)
+        var appended: [Appended] = []
+        var rest = targets[...]
+        // As the store in SQLite does it, seeds of ids included.
+        while let matched = rest.first?.matched {
+            let alike = rest.prefix { $0.matched == matched }
+            rest = rest.dropFirst(alike.count)
+            var salts = SplitMix(state: random())
+            let template = templates.template(matched)
+            let body = templates.item(matched).bytes
+            for target in alike {
+                let id = ItemID(time: now, counter: UInt64(nextSeq), random: salts.next())
+                let entry = Entry(time: now, kind: .item(id: id, publish: name, body: body[...]))
+                appended.append(
+                    append(entry, bytes: template.entry(id).array, publish: Int64(publish), to: target.inbox))
+            }
         }
+        return appended
     }
 
     package func fanOut(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended]? {
@@ -68,14 +77,12 @@ extension MemoryHubStore {
         let row = state.publishes[index].value
         let chunk = row.targets.prefix(limit)
         let firstSeq = nextSeq
-        let body = row.pending ?? []
-        let targets = row.retracted == nil ? chunk.filter { !state[$0].kind.isDeleted } : []
-        let replaced = try replace(row.collapse, in: targets, now: now)
+        var templates = try PublishTemplates(time: now, publish: row.name, body: row.pending ?? [])
+        let targets =
+            row.retracted == nil ? PublishTarget.sorted(chunk.filter { !state[$0.inbox].kind.isDeleted }[...]) : []
+        let replaced = try replace(row.collapse, in: targets.map(\.inbox), now: now)
         let appended =
-            replaced
-            + append(
-                ItemTemplate(time: now, publish: row.name, body: body), name: row.name, body: body, publish: index + 1,
-                to: targets, now: now)
+            replaced + append(&templates, name: row.name, publish: index + 1, to: targets, now: now)
         try note(row.collapse, appended.dropFirst(replaced.count))
         if !appended.isEmpty {
             state.publishes[index].value.firstSeq = row.firstSeq == 0 ? firstSeq : row.firstSeq

@@ -58,7 +58,8 @@ extension MemoryHubStore {
     private func hasRoom(for inbox: InboxKey, user id: String, in project: ProjectKey) -> Bool {
         guard let user = try? user(UserIdentity(externalID: id), in: project), let devices = try? devices(of: user.key)
         else { return true }
-        return devices.count < Limits.devicesPerUser || devices.contains { $0.inbox == inbox }
+        let count = devices.count + state.subscriptions(of: user.key).count
+        return count < Limits.devicesPerUser || devices.contains { $0.inbox == inbox }
     }
 
     /// After the entry is appended.

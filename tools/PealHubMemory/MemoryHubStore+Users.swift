@@ -52,6 +52,7 @@ extension MemoryHubStore {
             try deleteDevice(device.inbox)
             ended.append(device.inbox)
         }
+        state.subscriptions[key] = nil
         let project = state.userProjects[row - 1]
         if let id = user.identity.externalID { state.userByExternal[ScopedName(project: project, name: id)] = nil }
         if let email = user.identity.email { state.userByEmail[ScopedName(project: project, name: email)] = nil }
@@ -98,6 +99,28 @@ extension MemoryHubStore {
         state.devices[inbox] = device
         if let name = device.tokenName(in: project) { state.deviceByToken[name] = inbox }
         return device
+    }
+
+    package func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription] {
+        state.subscriptions(of: user)
+    }
+
+    package func subscribe(
+        _ user: UserKey, platform: String, token: String, now: Milliseconds
+    ) throws(HubStoreError) -> PushSubscription {
+        let there = state.subscriptions[user] ?? []
+        if let known = there.first(where: { $0.platform == platform && $0.hasToken(token) }) { return known }
+        guard there.count + (try devices(of: user).count) < Limits.devicesPerUser else { throw .tooManyDevices }
+        state.lastSubscription += 1
+        let subscription = PushSubscription(id: state.lastSubscription, platform: platform, token: token, created: now)
+        state.subscriptions[user] = there + [subscription]
+        return subscription
+    }
+
+    package func unsubscribe(_ user: UserKey, token: String) throws(HubStoreError) -> Bool {
+        let there = state.subscriptions[user] ?? []
+        state.subscriptions[user] = there.filter { !$0.hasToken(token) }
+        return there.contains { $0.hasToken(token) }
     }
 
     package func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord] {

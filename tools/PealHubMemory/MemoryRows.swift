@@ -35,6 +35,7 @@ struct ReplicaRow: Sendable {
     var suspect: UInt64?
     var got: Position = 0
     var seenAt: Milliseconds
+    var isRevoked = false
 }
 
 /// One publish.
@@ -57,7 +58,7 @@ struct PublishRow: Sendable {
     var retracted: Milliseconds?
     var time: Milliseconds
     /// The frozen targets that have no item yet, in key order.
-    var targets: ArraySlice<InboxKey> = []
+    var targets: ArraySlice<PublishTarget> = []
 }
 
 /// Where the entry of a number is.
@@ -85,4 +86,15 @@ struct ActRow: Sendable {
     var outcome: Outcome
     /// The next act of the same uid, in the order of authors; -1 for none.
     var next = -1
+}
+
+/// An inbox that gets an item, and which interests of the publish its device has.
+struct PublishTarget: Sendable {
+    var inbox: InboxKey
+    var matched: MatchedInterests
+
+    /// Those of the same interests together, then in key order.
+    static func sorted(_ targets: ArraySlice<PublishTarget>) -> [PublishTarget] {
+        targets.sorted { ($0.matched, $0.inbox) < ($1.matched, $1.inbox) }
+    }
 }

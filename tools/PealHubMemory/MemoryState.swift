@@ -15,6 +15,8 @@ extension MemoryHubStore {
         var userByExternal: [ScopedName: Int] = [:]
         var userByEmail: [ScopedName: Int] = [:]
         var devices: [InboxKey: DeviceRecord] = [:]
+        var subscriptions: [UserKey: [PushSubscription]] = [:]
+        var lastSubscription: Int64 = 0
         var deviceByToken: [TokenName: InboxKey] = [:]
         var interests: [ScopedName: Set<InboxKey>] = [:]
         /// The replica of row r is at r − 1.
@@ -54,6 +56,12 @@ extension MemoryHubStore {
                 return nil
             }
             return key
+        }
+
+        /// As SQLite's binary order has them.
+        func subscriptions(of user: UserKey) -> [PushSubscription] {
+            func bytes(_ one: PushSubscription) -> [UInt8] { Array(one.platform.utf8) + [0] + Array(one.token.utf8) }
+            return (subscriptions[user] ?? []).sorted { bytes($0).lexicographicallyPrecedes(bytes($1)) }
         }
 
         func project(_ name: String) -> Project? {

@@ -114,19 +114,20 @@ enum FanoutClient {
         }
         while shared.all.ready < count { try await Task.sleep(for: .milliseconds(5)) }
         print("ready")
-        let api = HubAPI(hub: try HubAddress("http://127.0.0.1:\(http)"))
+        let api = HubAPI(
+            hub: try HubAddress("http://127.0.0.1:\(http)"),
+            credentials: .project(instance: instance, key: "", secret: secret))
         var expected = 0
         while let line = readLine() {
             let publishes = Int(line.split(separator: " ")[1])!
             expected += publishes * count
             let frames = shared.all.frames
-            let target = mode == "device" ? "interests" : "users"
+            let target: HubAPI.Target = mode == "device" ? .interests(["fan"]) : .users(["fan"])
+            let aps = JSON.object([("aps", .object([("alert", .string(text))]))])
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<publishes {
                     group.addTask {
-                        _ = try await api.publish(
-                            instance: instance, secret: secret, target: target, names: ["fan"],
-                            payload: [("apns", .object([("aps", .object([("alert", .string(text))]))]))])
+                        _ = try await api.publish(platforms: .object([("apns", aps)]), to: target)
                     }
                 }
                 try await group.waitForAll()

@@ -21,11 +21,11 @@ enum LatencyBench {
         let directory = "/tmp/peal-bench-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let client = try PealClient(hub: "http://127.0.0.1:\(values[0])", apiKey: values[2], directory: directory)
-        let api = HubAPI(hub: client.hub)
+        let api = HubAPI(
+            hub: client.hub, credentials: .project(instance: values[1], key: values[2], secret: values[3]))
         func publish(_ number: Int, _ users: [String]) async throws {
-            _ = try await api.publish(
-                instance: values[1], secret: values[3], target: "users", names: users,
-                payload: [("apns", .object([("aps", .object([("alert", .string("news \(number)"))]))]))])
+            let aps = JSON.object([("aps", .object([("alert", .string("news \(number)"))]))])
+            _ = try await api.publish(platforms: .object([("apns", aps)]), to: .users(users))
         }
         try await one(client, publish)
         try await many(client, publish)

@@ -56,6 +56,7 @@ typedef struct {
     /* For a request of plain HTTP; NULL: WebSocket. Its answer comes whole, as PWS_MESSAGE with the status as code, before
      * PWS_CLOSED with the same code; connect_seconds is for all of it. */
     const char *method;
+    bool streams; /* an answer of 200 comes in parts, as PWS_MESSAGE each; connect_seconds is for each silence then */
     const char *headers; /* lines that end in \r\n; Content-Length among them where there is a body */
     const uint8_t *body;
     size_t body_count;
@@ -87,6 +88,8 @@ pws_connection *pws_connect(pws_service *service, const pws_client_options *opti
 
 /* A number of this process that no other connection ever has. */
 uint64_t pws_id(const pws_connection *connection);
+/* Of an HTTP answer, during its PWS_MESSAGE: the seconds of its Retry-After; negative where it says none. */
+int pws_retry_after(const pws_connection *connection);
 /* Asks for PWS_WRITABLE. */
 void pws_want_write(pws_connection *connection);
 /* How many bytes must lie before what pws_write gets; they are overwritten. */

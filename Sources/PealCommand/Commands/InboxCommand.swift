@@ -19,6 +19,7 @@ enum InboxCommand {
             Option(name: "type", value: "TYPE", help: "only this type"),
             Option(name: "category", value: "SLUG", help: "only these categories", repeats: true),
             Option(name: "topic", value: "TOPIC", help: "only these topics", repeats: true),
+            Option(name: "interest", value: "NAME", help: "only what came by these interests", repeats: true),
             Option(
                 name: "since", value: "TIME",
                 help: "delivered at or after: 2026-01-31, 2026-01-31T18:00, or milliseconds"),
@@ -54,9 +55,10 @@ enum InboxCommand {
         if arguments.has("read"), arguments.has("unread") { throw .usage("--read and --unread exclude each other.") }
         let categories = arguments.list("category")
         let topics = arguments.list("topic")
+        let interests = arguments.list("interest")
         return DeliveredQuery(
             type: arguments.value("type"), categories: categories.isEmpty ? nil : categories,
-            topics: topics.isEmpty ? nil : topics,
+            topics: topics.isEmpty ? nil : topics, interests: interests.isEmpty ? nil : interests,
             read: arguments.has("read") ? true : arguments.has("unread") ? false : nil,
             seen: arguments.has("unseen") ? false : nil,
             archived: arguments.has("all") ? nil : arguments.has("archived"),

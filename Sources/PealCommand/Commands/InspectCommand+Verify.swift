@@ -67,25 +67,28 @@ extension InspectCommand {
         } catch {
             throw PealError(.file, "the file does not say whose it is: \(error.message)")
         }
-        var headers = ["X-MAGICBELL-API-KEY": arguments.value("key") ?? file.project]
-        headers["X-MAGICBELL-API-SECRET"] = arguments.value("secret")
-        var inbox: String?
+        let key = arguments.value("key") ?? file.project
+        let secret = arguments.value("secret")
+        let hub = try HubAddress(url, proxy: HubProxy.environment(for: url))
         let identity = try? JSON(Array(file.identity.utf8)[...])
+        let credentials: HubCredentials
+        var inbox: String?
         if identity?["kind"]?.stringValue == "device" {
-            guard arguments.value("secret") != nil, let bound = file.inbox else {
+            guard let secret, let bound = file.inbox else {
                 throw PealError(.invalid, "a device's own inbox is compared with --secret, after its first contact")
             }
+            credentials = .project(instance: "", key: key, secret: secret)
             inbox = bound
         } else {
-            headers["X-MAGICBELL-USER-EXTERNAL-ID"] = identity?["externalId"]?.stringValue
-            headers["X-MAGICBELL-USER-EMAIL"] = identity?["email"]?.stringValue
-            headers["X-MAGICBELL-USER-HMAC"] = arguments.value("hmac")
+            credentials = .user(
+                key: key, externalId: identity?["externalId"]?.stringValue, email: identity?["email"]?.stringValue,
+                hmac: arguments.value("hmac"), secret: secret)
         }
-        let api = HubAPI(hub: try HubAddress(url))
-        let standing = try await api.standing(headers: headers, inbox: inbox, position: file.cursor.position)
+        let api = HubAPI(hub: hub, credentials: credentials)
+        let standing = try await api.standing(inbox: inbox, position: file.cursor.position)
         // Two states of the log need not agree item by item, and a device's own inbox has no list.
         guard inbox == nil, standing.position == file.cursor.position else { return (standing, nil) }
-        return (standing, try await api.items(headers: headers))
+        return (standing, try await api.items())
     }
 
     private static func show(_ found: Verification) {

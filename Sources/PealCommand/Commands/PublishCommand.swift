@@ -21,12 +21,13 @@ enum PublishCommand {
             Option(name: "topic", value: "TOPIC", help: "a topic, such as order:42"),
             Option(name: "type", value: "TYPE", help: "message, survey, video, image, audio, or your own (message)"),
             Option(name: "url", value: "URL", help: "where a tap leads"),
-            Option(name: "json", value: nil, help: "JSON"),
+            InboxOptions.proxy, Option(name: "json", value: nil, help: "JSON"),
         ],
         examples: ["peal publish --interest apple --title 'Hello' --body 'From the command line'"], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
-        let hub = try HubAddress(arguments.value("hub") ?? "http://127.0.0.1:8080")
+        let url = arguments.value("hub") ?? "http://127.0.0.1:8080"
+        let hub = try HubAddress(url, proxy: InboxOptions.proxy(arguments, hub: url))
         let hint = "`peal hub` printed it at its first start."
         let instance = try arguments.required("instance", hint)
         let secret = try arguments.required("secret", hint)
@@ -44,9 +45,10 @@ enum PublishCommand {
         }
         var apns: [(key: String, value: JSON)] = [("aps", .object([("alert", .object(alert))]))]
         if !data.isEmpty { apns.append(("data", .object(data))) }
-        let id = try await HubAPI(hub: hub).publish(
-            instance: instance, secret: secret, target: users.isEmpty ? "interests" : "users",
-            names: users.isEmpty ? interests : users, payload: [("apns", .object(apns))])
+        // The interests surface asks for no key.
+        let api = HubAPI(hub: hub, credentials: .project(instance: instance, key: "", secret: secret))
+        let id = try await api.publish(
+            platforms: .object([("apns", .object(apns))]), to: users.isEmpty ? .interests(interests) : .users(users))
         if arguments.has("json") {
             Output.line(String(decoding: JSON.object([("publishId", .string(id))]).bytes, as: UTF8.self))
         } else {

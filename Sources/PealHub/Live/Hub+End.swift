@@ -13,6 +13,13 @@ extension Hub {
         }
     }
 
+    /// Ends the session of a replica that was revoked.
+    func revoke(_ replica: ReplicaKey, of inbox: InboxKey) {
+        for connection in (inboxes[inbox]?.connections ?? [:]).values where connection.replica == replica {
+            perform(connection.session.denied(.revoked, "this device was signed out"), connection)
+        }
+    }
+
     /// Tells every device to come back at a moment of a window, which is the longer the more there are, and takes no new ones.
     ///
     /// - Parameters:

@@ -55,6 +55,15 @@ package protocol HubStore: AnyObject {
     func deleteUser(_ key: UserKey) throws(HubStoreError) -> [InboxKey]
     /// The devices of a user.
     func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord]
+    /// The push tokens that were registered for a user, without those of devices; by platform and token.
+    func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription]
+    /// Registers a push token for a user; the same again is no change. Throws `invalid` beyond ``Limits/devicesPerUser``, devices
+    /// with an inbox included.
+    func subscribe(
+        _ user: UserKey, platform: String, token: String, now: Milliseconds
+    ) throws(HubStoreError) -> PushSubscription
+    /// Takes a push token away from a user, whatever its platform; true where there was one.
+    func unsubscribe(_ user: UserKey, token: String) throws(HubStoreError) -> Bool
     /// Registers a device by its push token; a known token gives the same device.
     func registerDevice(
         platform: String, token: String, metadata: [UInt8]?, in project: ProjectKey, now: Milliseconds
@@ -99,6 +108,11 @@ package protocol HubStore: AnyObject {
     func suspect(
         _ mutation: Mutation, from replica: ReplicaKey, session: UInt64, now: Milliseconds
     ) throws(HubStoreError) -> PushResult?
+
+    /// Takes no hello and no push of a replica any more; nil where the inbox has none such, or it was revoked before.
+    func revoke(
+        _ replica: ReplicaID, of inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> ReplicaKey?
 
     // MARK: Acts, publishing
 
@@ -233,10 +247,12 @@ package protocol HubReader: AnyObject {
     func deliveries(
         of publish: String, in project: ProjectKey, after number: Int64, limit: Int, now: Milliseconds
     ) throws(HubStoreError) -> DeliveryPage
-    /// The replicas of an inbox.
+    /// The replicas of an inbox that were not revoked.
     func replicas(of inbox: InboxKey) throws(HubStoreError) -> [ReplicaRecord]
     /// The devices of a user.
     func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord]
+    /// The push tokens that were registered for a user, without those of devices; by platform and token.
+    func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription]
     /// Acts of an inbox that nobody could take (``Outcome/isDead``), the newest first: some before a place, which the page before gave.
     func deadLetters(
         of inbox: InboxKey, before place: DeadLetter.Place?, limit: Int

@@ -37,10 +37,13 @@ final class PublishQueries {
             """)
         freeze = try database.query(
             """
-            INSERT OR IGNORE INTO target (publish, inbox)
-            SELECT ?1, inbox FROM interest WHERE project = ?2 AND name = ?3 ORDER BY inbox
+            INSERT INTO target (publish, inbox, matched_low, matched_high)
+            SELECT ?1, inbox, ?4, ?5 FROM interest WHERE project = ?2 AND name = ?3 ORDER BY inbox
+            ON CONFLICT DO UPDATE SET matched_low = matched_low | ?4, matched_high = matched_high | ?5
             """)
-        freezeOne = try database.query("INSERT OR IGNORE INTO target (publish, inbox) VALUES (?1, ?2)")
+        freezeOne = try database.query(
+            "INSERT INTO target (publish, inbox, matched_low, matched_high) VALUES (?1, ?2, 0, 0) ON CONFLICT DO NOTHING"
+        )
         countTargets = try database.query("SELECT count(*) FROM target WHERE publish = ?1")
         pending = try database.query(
             """
@@ -49,7 +52,7 @@ final class PublishQueries {
             """)
         targets = try database.query(
             """
-            SELECT t.inbox, b.head, b.chain, b.sum, b.kind FROM target t JOIN inbox b ON b.id = t.inbox
+            SELECT t.inbox, b.head, b.chain, b.sum, b.kind, t.matched_low, t.matched_high FROM target t JOIN inbox b ON b.id = t.inbox
             WHERE t.publish = ?1 ORDER BY t.inbox LIMIT ?2
             """)
         deleteTargets = try database.query("DELETE FROM target WHERE publish = ?1 AND inbox <= ?2")

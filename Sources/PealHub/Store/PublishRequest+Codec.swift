@@ -53,7 +53,10 @@ extension PublishRequest {
 
     /// Throws `tooLarge` where the item could not be delivered.
     package func checkSize(now: Milliseconds) throws(HubStoreError) {
-        let count = ItemTemplate(time: now, publish: name, body: body.bytes).count
+        try Self.check(ItemTemplate(time: now, publish: name, body: body.bytes).count)
+    }
+
+    static func check(_ count: Int) throws(HubStoreError) {
         guard count <= Limits.item else {
             throw HubStoreError(.tooLarge, "the item has \(count) bytes; at most \(Limits.item) can be delivered")
         }

@@ -12,6 +12,7 @@ final class OutcomeQueries {
     let reported: Query
     let replicas: Query
     let devices: Query
+    let subscriptions: Query
     let deadLetters: Query
     let userByInbox: Query
 
@@ -34,8 +35,11 @@ final class OutcomeQueries {
             """)
         reached = try database.query("SELECT max(got) FROM replica WHERE inbox = ?1")
         reported = try database.query("SELECT time FROM delivery WHERE inbox = ?1 AND publish = ?2")
-        replicas = try database.query("SELECT public, got, last_n, seen_at FROM replica WHERE inbox = ?1 ORDER BY id")
+        replicas = try database.query(
+            "SELECT public, got, last_n, seen_at FROM replica WHERE inbox = ?1 AND revoked IS NULL ORDER BY id")
         devices = try database.query("\(DeviceRecord.select) WHERE d.user = ?1 ORDER BY d.inbox")
+        subscriptions = try database.query(
+            "\(PushSubscription.select) WHERE user = ?1 ORDER BY platform, token")
         userByInbox = try database.query("\(UserRecord.select) WHERE u.inbox = ?1")
         deadLetters = try database.query(
             """
@@ -132,6 +136,10 @@ extension SQLiteHubReader {
 
     func devices(of user: UserKey) throws(HubStoreError) -> [DeviceRecord] {
         try outcomeQueries.devices.all(user.row) { DeviceRecord($0) }
+    }
+
+    func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription] {
+        try outcomeQueries.subscriptions.all(user.row) { PushSubscription($0) }
     }
 
     func deadLetters(

@@ -112,7 +112,7 @@ extension SQLiteHubStore {
         let bound = try known.map { (row) throws(HubStoreError) in try inboxes.inbox(row.inbox) }
         if let bound {
             guard bound.project == project else { return .refused(.otherInbox) }
-            if bound.kind == .deleted { return .refused(.revoked) }
+            if bound.kind == .deleted || known?.isRevoked == true { return .refused(.revoked) }
         }
         switch hello.inbox {
         case .user(let externalID, let email):
@@ -206,6 +206,12 @@ extension SQLiteHubStore {
         _ replica: ReplicaKey, session: UInt64, now: Milliseconds
     ) throws(HubStoreError) -> Bool {
         try sessionQueries.firstFrame.first(replica.row, session, now) { _ in true } ?? false
+    }
+
+    package func revoke(
+        _ replica: ReplicaID, of inbox: InboxKey, now: Milliseconds
+    ) throws(HubStoreError) -> ReplicaKey? {
+        try sessionQueries.revoke.first(replica.bytes, inbox.row, now) { ReplicaKey(row: $0.int64(0)) }
     }
 
     package func acknowledge(

@@ -60,7 +60,8 @@ extension SQLiteHubStore {
     ) throws(HubStoreError) -> Bool {
         guard let user = try user(UserIdentity(externalID: id), in: project) else { return true }
         let devices = try devices(of: user.key)
-        return devices.count < Limits.devicesPerUser || devices.contains { $0.inbox == inbox }
+        let count = try devices.count + subscriptions(of: user.key).count
+        return count < Limits.devicesPerUser || devices.contains { $0.inbox == inbox }
     }
 
     /// Before the hub judges a preference, the log holds the catalogue by which it does.

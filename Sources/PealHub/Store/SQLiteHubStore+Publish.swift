@@ -6,24 +6,19 @@ extension SQLiteHubStore {
         if let matched = try publishQueries.byName.first(request.name, read: { $0.int(0) }) {
             return PublishResult(appended: [], matched: matched, isReplay: true)
         }
-        let body = request.body.bytes
-        let template = ItemTemplate(time: now, publish: request.name, body: body)
-        guard template.count <= Limits.item else {
-            throw HubStoreError(
-                .tooLarge, "the item has \(template.count) bytes; at most \(Limits.item) can be delivered")
-        }
+        var templates = try PublishTemplates(request, now: now)
         let recipients = try recipientTails(request, now: now)
-        guard let tails = try matchingTails(request, and: recipients) else {
-            return try freeze(request, body: body, recipients: recipients, now: now)
+        guard let targets = try matchingTails(request, templates.interests, and: recipients) else {
+            return try freeze(request, templates, recipients: recipients, now: now)
         }
-        let first = tails.isEmpty ? 0 : nextSeq
+        let first = targets.isEmpty ? 0 : nextSeq
         let row = try insertPublish(
-            request, seqs: first...(tails.isEmpty ? 0 : nextSeq + Int64(tails.count) - 1), matched: tails.count,
+            request, seqs: first...(targets.isEmpty ? 0 : nextSeq + Int64(targets.count) - 1), matched: targets.count,
             pending: nil, now: now)
-        let appended = try append(template, publish: row, to: tails, time: now, collapse: request.collapse)
+        let appended = try append(&templates, publish: row, to: targets, time: now, collapse: request.collapse)
         // What was replaced stands before the items.
-        if request.collapse != nil, !tails.isEmpty { try publishQueries.advance.run(row, first, nextSeq - 1) }
-        return PublishResult(appended: appended, matched: tails.count)
+        if request.collapse != nil, !targets.isEmpty { try publishQueries.advance.run(row, first, nextSeq - 1) }
+        return PublishResult(appended: appended, matched: targets.count)
     }
 
     /// The user inboxes of a publish, each once; users that are not there are made.
@@ -40,23 +35,43 @@ extension SQLiteHubStore {
         return tails
     }
 
-    /// Every matching inbox once, in key order; nil where they are too many for one transaction.
+    /// An inbox that gets an item.
+    private struct Target {
+        var tail: LogTail
+        var matched = MatchedInterests.none
+    }
+
+    /// Every matching inbox once, those of the same interests together; nil where they are too many for one transaction.
     private func matchingTails(
-        _ request: PublishRequest, and recipients: [LogTail]
-    ) throws(HubStoreError) -> [LogTail]? {
-        var tails = recipients
-        var seen = Set(recipients.map(\.inbox))
-        let single = request.interests.count == 1
-        for name in Set(request.interests).sorted() {
+        _ request: PublishRequest, _ interests: [String], and recipients: [LogTail]
+    ) throws(HubStoreError) -> [Target]? {
+        var targets = recipients.map { Target(tail: $0) }
+        var known: [InboxKey: Int] = [:]
+        for (index, name) in interests.enumerated() {
+            let matched = MatchedInterests(index)
             let rows = try publishQueries.matching.all(request.project.row, name, wideFrom + 1) { row in
                 tail(InboxKey(row: row.int64(0)), head: row.int64(1), chain: row.bits(2), sum: row.bits(3))
             }
             // A user's inbox has no interests, so one interest alone cannot match an inbox twice.
-            tails += single ? rows : rows.filter { seen.insert($0.inbox).inserted }
-            guard rows.count <= wideFrom, tails.count <= wideFrom else { return nil }
+            if interests.count == 1 {
+                targets += rows.map { Target(tail: $0, matched: matched) }
+            } else {
+                for tail in rows {
+                    if let place = known[tail.inbox] {
+                        targets[place].matched.formUnion(matched)
+                    } else {
+                        known[tail.inbox] = targets.count
+                        targets.append(Target(tail: tail, matched: matched))
+                    }
+                }
+            }
+            guard rows.count <= wideFrom, targets.count <= wideFrom else { return nil }
         }
-        tails.sort { $0.inbox < $1.inbox }
-        return tails
+        return Self.sorted(targets)
+    }
+
+    private static func sorted(_ targets: [Target]) -> [Target] {
+        targets.sorted { ($0.matched, $0.tail.inbox) < ($1.matched, $1.tail.inbox) }
     }
 
     /// Where a log stands, of its row and of what the row does not know yet.
@@ -69,26 +84,41 @@ extension SQLiteHubStore {
 
     /// Appends an item to each log; under a collapse key, what it replaces goes first.
     private func append(
-        _ template: ItemTemplate, publish: Int64, to tails: [LogTail], time: Milliseconds, collapse: String?
+        _ templates: inout PublishTemplates, publish: Int64, to targets: [Target], time: Milliseconds, collapse: String?
     ) throws(HubStoreError) -> [Appended] {
-        guard let collapse else { return try append(template, publish: publish, to: tails, time: time) }
+        guard let collapse else { return try append(&templates, publish: publish, to: targets[...], time: time) }
         var replaced: [Appended] = []
-        var tails = tails
-        for index in tails.indices {
-            let inbox = tails[index].inbox
+        var targets = targets
+        for index in targets.indices {
+            let inbox = targets[index].tail.inbox
             let old = try publishQueries.collapsed.first(inbox.row, collapse) { row in
                 ItemID(time: row.int64(0), counter: UInt64(row.int64(1)), random: row.bits(2))
             }
             guard let old, let entry = try remove([old], why: "retract", from: inbox, now: time) else { continue }
             replaced.append(entry)
-            tails[index] = LogTail(try inboxes.inbox(inbox))
+            targets[index].tail = LogTail(try inboxes.inbox(inbox))
         }
         let first = nextSeq
-        let appended = try append(template, publish: publish, to: tails, time: time)
-        for (offset, tail) in tails.enumerated() {
-            try publishQueries.setCollapsed.run(tail.inbox.row, collapse, first + Int64(offset))
+        let appended = try append(&templates, publish: publish, to: targets[...], time: time)
+        for (offset, target) in targets.enumerated() {
+            try publishQueries.setCollapsed.run(target.tail.inbox.row, collapse, first + Int64(offset))
         }
         return replaced + appended
+    }
+
+    /// Appends an item to each log, in the order of the targets.
+    private func append(
+        _ templates: inout PublishTemplates, publish: Int64, to targets: ArraySlice<Target>, time: Milliseconds
+    ) throws(HubStoreError) -> [Appended] {
+        var appended: [Appended] = []
+        var rest = targets
+        while let matched = rest.first?.matched {
+            let alike = rest.prefix { $0.matched == matched }
+            rest = rest.dropFirst(alike.count)
+            appended += try append(
+                templates.template(matched), publish: publish, to: alike.map(\.tail), time: time)
+        }
+        return appended
     }
 
     private func append(
@@ -127,11 +157,13 @@ extension SQLiteHubStore {
 
     /// Freezes who matches now; the items follow in chunks, each with the removal of its targets in one transaction.
     func freeze(
-        _ request: PublishRequest, body: [UInt8], recipients: [LogTail], now: Milliseconds
+        _ request: PublishRequest, _ templates: PublishTemplates, recipients: [LogTail], now: Milliseconds
     ) throws(HubStoreError) -> PublishResult {
-        let row = try insertPublish(request, seqs: 0...0, matched: 0, pending: body, now: now)
-        for name in Set(request.interests).sorted() {
-            try publishQueries.freeze.run(row, request.project.row, name)
+        let row = try insertPublish(request, seqs: 0...0, matched: 0, pending: templates.bytes, now: now)
+        for (index, name) in templates.interests.enumerated() {
+            let matched = MatchedInterests(index)
+            try publishQueries.freeze.run(
+                row, request.project.row, name, Int64(bitPattern: matched.low), Int64(bitPattern: matched.high))
         }
         for tail in recipients { try publishQueries.freezeOne.run(row, tail.inbox.row) }
         let matched = try publishQueries.countTargets.first(row) { $0.int(0) } ?? 0
@@ -150,18 +182,22 @@ extension SQLiteHubStore {
         guard let job else { return nil }
         var last: Int64 = 0
         var count = 0
-        var tails: [LogTail] = []
+        var targets: [Target] = []
         try publishQueries.targets.forEach(job.id, limit) { row in
             last = row.int64(0)
             count += 1
             if !job.isRetracted, row.int64(4) < InboxRow.Kind.deleted.rawValue {
-                tails.append(tail(InboxKey(row: last), head: row.int64(1), chain: row.bits(2), sum: row.bits(3)))
+                targets.append(
+                    Target(
+                        tail: tail(InboxKey(row: last), head: row.int64(1), chain: row.bits(2), sum: row.bits(3)),
+                        matched: MatchedInterests(low: row.bits(5), high: row.bits(6))))
             }
             return true
         }
         let firstSeq = nextSeq
-        let template = ItemTemplate(time: now, publish: job.name, body: job.body)
-        let appended = try append(template, publish: job.id, to: tails, time: now, collapse: job.collapse)
+        var templates = try PublishTemplates(time: now, publish: job.name, body: job.body)
+        let appended = try append(
+            &templates, publish: job.id, to: Self.sorted(targets), time: now, collapse: job.collapse)
         if !appended.isEmpty {
             try publishQueries.advance.run(job.id, job.firstSeq == 0 ? firstSeq : job.firstSeq, nextSeq - 1)
         }

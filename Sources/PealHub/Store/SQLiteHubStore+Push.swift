@@ -14,6 +14,7 @@ struct ReplicaRow {
     var session: UInt64?
     var failures: Int64
     var suspect: UInt64?
+    var isRevoked = false
 }
 
 extension SQLiteHubStore {

@@ -86,6 +86,7 @@ extension SQLiteHubStore {
             try deleteDevice(device.inbox)
             ended.append(device.inbox)
         }
+        try userQueries.deleteSubscriptions.run(key.row)
         try userQueries.deleteUser.run(key.row)
         try userQueries.endInbox.run(user.inbox.row)
         ended.append(user.inbox)
@@ -100,6 +101,29 @@ extension SQLiteHubStore {
         let row = try sessionQueries.insertInbox.first(project.row, publicID, kind.rawValue, epoch) { $0.int64(0) }
         guard let row else { throw HubStoreError(.failed, "the inbox was not created") }
         return InboxRow(key: InboxKey(row: row), project: project, publicID: publicID, kind: kind, epoch: epoch)
+    }
+
+    // MARK: Push subscriptions
+
+    package func subscriptions(of user: UserKey) throws(HubStoreError) -> [PushSubscription] {
+        try userQueries.subscriptionsOfUser.all(user.row) { PushSubscription($0) }
+    }
+
+    package func subscribe(
+        _ user: UserKey, platform: String, token: String, now: Milliseconds
+    ) throws(HubStoreError) -> PushSubscription {
+        let there = try subscriptions(of: user)
+        if let known = there.first(where: { $0.platform == platform && $0.hasToken(token) }) { return known }
+        guard there.count + (try devices(of: user).count) < Limits.devicesPerUser else { throw .tooManyDevices }
+        let id = try userQueries.insertSubscription.first(user.row, platform, token, now) { $0.int64(0) }
+        guard let id else { throw HubStoreError(.failed, "the push subscription was not written") }
+        return PushSubscription(id: id, platform: platform, token: token, created: now)
+    }
+
+    package func unsubscribe(_ user: UserKey, token: String) throws(HubStoreError) -> Bool {
+        let named = try subscriptions(of: user).filter { $0.hasToken(token) }
+        for subscription in named { try userQueries.deleteSubscription.run(subscription.id) }
+        return !named.isEmpty
     }
 
     // MARK: Devices

@@ -16,10 +16,12 @@ final class SessionQueries {
     let forgetSuspects: Query
     let seed: Query
     let insertInbox: Query
+    let revoke: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         let columns = """
-            id, public, inbox, attempt, nonce_current, nonce_issued, last_n, last_uid, session, failures, suspect
+            id, public, inbox, attempt, nonce_current, nonce_issued, last_n, last_uid, session, failures, suspect,
+            revoked IS NOT NULL
             """
         byKey = try database.query("SELECT \(columns) FROM replica WHERE id = ?1")
         byPublic = try database.query("SELECT \(columns) FROM replica WHERE public = ?1")
@@ -46,6 +48,11 @@ final class SessionQueries {
         forgetSuspects = try database.query(
             "UPDATE replica SET suspect = NULL WHERE suspect IS NOT NULL AND suspect = ?1")
         suspect = try database.query("UPDATE replica SET suspect = ?2 WHERE id = ?1")
+        revoke = try database.query(
+            """
+            UPDATE replica SET revoked = ?3, session = NULL WHERE public = ?1 AND inbox = ?2 AND revoked IS NULL
+            RETURNING id
+            """)
         seed = try database.query("SELECT seed FROM project WHERE id = ?1")
         insertInbox = try database.query(
             "INSERT INTO inbox (project, public, kind, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id")
@@ -68,7 +75,7 @@ final class SessionQueries {
                 key: ReplicaKey(row: row.int64(0)), id: id, inbox: InboxKey(row: row.int64(2)), attempt: row.int64(3),
                 nonceCurrent: row.text(4), nonceIssued: row.text(5), lastN: row.int64(6),
                 lastUID: row.isNull(7) ? nil : row.bits(7), session: row.isNull(8) ? nil : row.bits(8),
-                failures: row.int64(9), suspect: row.isNull(10) ? nil : row.bits(10))
+                failures: row.int64(9), suspect: row.isNull(10) ? nil : row.bits(10), isRevoked: row.bool(11))
         }
     }
 }

@@ -65,6 +65,29 @@ package struct UserRecord: Equatable, Sendable {
     }
 }
 
+/// A push token that was registered for a user.
+package struct PushSubscription: Equatable, Sendable {
+    /// Its row; a number that no other gets, also once it is gone.
+    package var id: Int64
+    /// `apns`, `fcm` or `web`.
+    package var platform: String
+    /// The push token.
+    package var token: String
+    /// When it was registered first.
+    package var created: Milliseconds
+
+    /// A subscription of its parts.
+    package init(id: Int64, platform: String, token: String, created: Milliseconds) {
+        self.id = id
+        self.platform = platform
+        self.token = token
+        self.created = created
+    }
+
+    /// Its name among the devices of its user.
+    package var deviceID: String { "push-\(id)" }
+}
+
 /// A device: an inbox of its own with interests. Its id is the public id of that inbox.
 package struct DeviceRecord: Equatable, Sendable {
     /// The public id, 32 hexadecimal digits; also what `Welcome.inbox` carries.
@@ -127,5 +150,17 @@ package struct InboxAtHead: Equatable, Sendable {
         self.head = head
         self.chain = chain
         self.sum = sum
+    }
+}
+
+extension PushSubscription {
+    /// Byte by byte.
+    package func hasToken(_ token: String) -> Bool { self.token.utf8.elementsEqual(token.utf8) }
+}
+
+extension HubStoreError {
+    /// The user's room for devices is used up.
+    package static var tooManyDevices: HubStoreError {
+        HubStoreError(.invalid, "a user has at most \(Limits.devicesPerUser) devices")
     }
 }

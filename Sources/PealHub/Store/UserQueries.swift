@@ -13,6 +13,10 @@ final class UserQueries {
     let deviceByInbox: Query
     let deviceByToken: Query
     let devicesOfUser: Query
+    let subscriptionsOfUser: Query
+    let insertSubscription: Query
+    let deleteSubscription: Query
+    let deleteSubscriptions: Query
     let insertDevice: Query
     let updateDevice: Query
     let deleteDevice: Query
@@ -41,6 +45,12 @@ final class UserQueries {
         deviceByToken = try database.query(
             "\(DeviceRecord.select) WHERE d.project = ?1 AND d.platform = ?2 AND d.token = ?3")
         devicesOfUser = try database.query("\(DeviceRecord.select) WHERE d.user = ?1 ORDER BY d.inbox")
+        subscriptionsOfUser = try database.query(
+            "\(PushSubscription.select) WHERE user = ?1 ORDER BY platform, token")
+        insertSubscription = try database.query(
+            "INSERT INTO subscription (user, platform, token, created) VALUES (?1, ?2, ?3, ?4) RETURNING id")
+        deleteSubscription = try database.query("DELETE FROM subscription WHERE id = ?1")
+        deleteSubscriptions = try database.query("DELETE FROM subscription WHERE user = ?1")
         insertDevice = try database.query(
             "INSERT INTO device (inbox, project, platform, token, metadata, created) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
         updateDevice = try database.query(
@@ -126,5 +136,14 @@ extension UserIdentity {
             throw HubStoreError(.invalid, "a user needs an external id or an email")
         }
         return identity
+    }
+}
+
+extension PushSubscription {
+    static let select = "SELECT id, platform, token, created FROM subscription"
+
+    /// Reads a row of ``select``.
+    init(_ row: borrowing Statement) {
+        self.init(id: row.int64(0), platform: row.text(1), token: row.text(2), created: row.int64(3))
     }
 }

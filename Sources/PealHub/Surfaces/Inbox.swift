@@ -10,6 +10,7 @@ struct InboxSurface: Sendable {
             HTTPRoute(.get, "/notifications") { list($0, $1) },
             HTTPRoute(.get, "/standing") { standing($0, $1) },
         ] + itemRoutes + preferenceRoutes + userRoutes + pushSubscriptionRoutes + broadcastRoutes
+            + ownRoutes
     }
 
     // MARK: Who asks
@@ -37,7 +38,9 @@ struct InboxSurface: Sendable {
 
     /// The user that a request names and proves, by the project's secret, a user token in `Authorization: Bearer`, or an HMAC. One that is
     /// sent is checked also where none is required.
-    func user(_ request: HTTPRequest) throws(HTTPFailure) -> (Project, UserIdentity) {
+    func user(
+        _ request: HTTPRequest, needsProof: Bool = false
+    ) throws(HTTPFailure) -> (Project, UserIdentity) {
         let project = try project(request)
         let externalID = request.headers["X-MAGICBELL-USER-EXTERNAL-ID"].flatMap { $0.isEmpty ? nil : $0 }
         let email = request.headers["X-MAGICBELL-USER-EMAIL"].flatMap { $0.isEmpty ? nil : $0 }
@@ -66,9 +69,10 @@ struct InboxSurface: Sendable {
             guard isProven else {
                 throw Self.refusal("forbidden", "The header X-MAGICBELL-USER-HMAC is not this user's.")
             }
-        } else if project.requiresHMAC {
+        } else if project.requiresHMAC || needsProof {
             throw Self.refusal(
-                "neither_user_hmac_nor_api_secret_provided", "This project wants X-MAGICBELL-USER-HMAC for a user.")
+                "neither_user_hmac_nor_api_secret_provided",
+                (needsProof ? "This route" : "This project") + " wants X-MAGICBELL-USER-HMAC for a user.")
         }
         // The external id wins where both are given; the other one is not used to find the user.
         return (project, externalID.map { UserIdentity(externalID: $0) } ?? UserIdentity(email: email))

@@ -24,7 +24,10 @@ extension InterestsSurface {
         for recipient in publish.recipients {
             guard let id = recipient.identity.externalID else { continue }
             let user = try store.user(recipient.identity, in: project.key)
-            let hasDevice = try user.map { (user) throws(HubStoreError) in try !store.devices(of: user.key).isEmpty }
+            let hasDevice = try user.map { (user) throws(HubStoreError) in
+                guard try store.devices(of: user.key).isEmpty else { return true }
+                return try !store.subscriptions(of: user.key).isEmpty
+            }
             if hasDevice ?? false { reached.append(id) } else { alone.append(id) }
         }
         return calls("v1.PublishToUsersAttempt", of: project, urls, now) { writer in

@@ -84,6 +84,16 @@ extension NativeSurface {
                 writer.time("created_at", device.created)
                 writer.endObject()
             }
+            for subscription in try reader.subscriptions(of: user.key) {
+                writer.beginObject()
+                writer.member("id", subscription.deviceID)
+                writer.member("platform", subscription.platform)
+                writer.member("token", subscription.token)
+                writer.key("metadata")
+                writer.raw(Array("{}".utf8)[...])
+                writer.time("created_at", subscription.created)
+                writer.endObject()
+            }
             writer.endArray()
             writer.endObject()
             return writer.bytes

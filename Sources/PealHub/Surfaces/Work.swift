@@ -12,6 +12,8 @@ struct Work: Sendable {
     var publishes = 0
     /// Inboxes that are no more: their sessions end with 4201.
     var ended: [InboxKey] = []
+    /// A replica that was revoked: its session ends with 4201.
+    var revoked: (inbox: InboxKey, replica: ReplicaKey)?
     /// Something became due: a scheduled publish, items that were taken back.
     var isDue = false
     /// Webhook calls to queue, in the same transaction.
@@ -113,6 +115,9 @@ extension HubCore {
                     if !done.calls.isEmpty { hub.assumeIsolated { $0.callWebhooks() } }
                     if done.isDue { hub.assumeIsolated { $0.goOn() } }
                     if !done.ended.isEmpty { hub.assumeIsolated { $0.revoke(done.ended) } }
+                    if let gone = done.revoked {
+                        hub.assumeIsolated { $0.revoke(gone.replica, of: gone.inbox) }
+                    }
                     respond.send(done.response)
                 case .failure(let error): respond.send(surface.response(to: failure(error)))
                 }

@@ -141,6 +141,19 @@ public struct JSONObject: Sendable {
         return elements
     }
 
+    /// The elements of an array member of strings, or nil where it is absent.
+    public func strings(_ key: StaticString) throws(JSONError) -> [String]? {
+        guard let elements = try array(key) else { return nil }
+        var strings: [String] = []
+        for element in elements {
+            guard let string = JSON.string(of: element) else {
+                throw JSONError("an element of '\(key)' is not a string")
+            }
+            strings.append(string)
+        }
+        return strings
+    }
+
     /// A member that must be there.
     public func required<T>(_ key: StaticString, _ value: T?) throws(JSONError) -> T {
         guard let value else { throw JSONError("'\(key)' is missing") }

@@ -12,6 +12,7 @@ package struct LeanItem {
     package private(set) var type: Range<Int>?
     package private(set) var category: Range<Int>?
     package private(set) var topic: Range<Int>?
+    package private(set) var interests: Range<Int>?
     package private(set) var expires: Milliseconds?
     package private(set) var silent = false
 
@@ -77,6 +78,9 @@ package struct LeanItem {
             case (5, UInt8(ascii: "t")) where scanner.equal(key, "topic"):
                 guard topic == nil, let value = scanner.plainString() else { return false }
                 topic = value
+            case (9, UInt8(ascii: "i")) where scanner.equal(key, "interests"):
+                guard interests == nil, let value = scanner.plainStrings() else { return false }
+                interests = value
             case (7, UInt8(ascii: "e")) where scanner.equal(key, "expires"):
                 guard expires == nil, let value = scanner.int() else { return false }
                 expires = value

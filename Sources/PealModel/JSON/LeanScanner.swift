@@ -47,6 +47,16 @@ struct LeanScanner {
         return start..<(index - 1)
     }
 
+    /// An array of strings without escapes, brackets included; one that is empty takes the long way.
+    mutating func plainStrings() -> Range<Int>? {
+        let start = index
+        guard take(UInt8(ascii: "[")) else { return nil }
+        repeat {
+            guard plainString() != nil else { return nil }
+        } while take(UInt8(ascii: ","))
+        return take(UInt8(ascii: "]")) ? start..<index : nil
+    }
+
     /// An integer of at most 15 digits, of which there are none that are too large.
     mutating func int() -> Int64? {
         let negative = take(UInt8(ascii: "-"))

@@ -12,6 +12,8 @@ public struct ItemBody: Equatable, Sendable {
     public var category: String?
     /// A topic such as `order:42`, or nil.
     public var topic: String?
+    /// Which of the device's interests it was published to, sorted byte by byte; none in a user's inbox.
+    public var interests: [String]
     /// Where a tap leads.
     public var actionURL: String?
     /// Custom attributes, one JSON object.
@@ -28,8 +30,9 @@ public struct ItemBody: Equatable, Sendable {
     /// A body of its parts.
     public init(
         title: String?, content: String? = nil, type: String = "message", media: String? = nil,
-        category: String? = nil, topic: String? = nil, actionURL: String? = nil, attributes: RawJSON? = nil,
-        payload: RawJSON? = nil, sent: Milliseconds, expires: Milliseconds? = nil, silent: Bool = false
+        category: String? = nil, topic: String? = nil, interests: [String] = [], actionURL: String? = nil,
+        attributes: RawJSON? = nil, payload: RawJSON? = nil, sent: Milliseconds, expires: Milliseconds? = nil,
+        silent: Bool = false
     ) {
         self.title = title
         self.content = content
@@ -37,6 +40,7 @@ public struct ItemBody: Equatable, Sendable {
         self.media = media
         self.category = category
         self.topic = topic
+        self.interests = interests
         self.actionURL = actionURL
         self.attributes = attributes
         self.payload = payload
@@ -53,9 +57,24 @@ public struct ItemBody: Equatable, Sendable {
             title: try object.string("title"), content: try object.string("content"),
             type: try object.string("type") ?? "message", media: try object.string("media"),
             category: try object.string("category"), topic: try object.string("topic"),
-            actionURL: try object.string("actionURL"), attributes: object.raw("attributes"),
+            interests: try object.strings("interests") ?? [], actionURL: try object.string("actionURL"),
+            attributes: object.raw("attributes"),
             payload: object.raw("payload"), sent: try object.required("sent", object.int("sent")),
             expires: try object.int("expires"), silent: try object.bool("silent") ?? false)
+    }
+
+    /// Interests as one JSON array, the way a body has them.
+    package static func text(_ interests: [String]) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64)
+        writer.beginArray()
+        for name in interests { writer.string(name) }
+        writer.endArray()
+        return writer.bytes
+    }
+
+    /// ``interests`` as one JSON array; nil for none.
+    public var interestsText: String? {
+        interests.isEmpty ? nil : String(decoding: Self.text(interests), as: UTF8.self)
     }
 
     /// The encoded object; absent members are left out, so that a new member changes no old bytes.
@@ -68,6 +87,7 @@ public struct ItemBody: Equatable, Sendable {
         writer.member("media", media)
         writer.member("category", category)
         writer.member("topic", topic)
+        if !interests.isEmpty { writer.member("interests", raw: Self.text(interests)[...]) }
         writer.member("actionURL", actionURL)
         writer.member("attributes", raw: attributes)
         writer.member("payload", raw: payload)

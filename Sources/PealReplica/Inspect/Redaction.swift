@@ -44,6 +44,7 @@ final class Redaction {
             change("type", type)
             change("category") { name("category", $0) }
             change("topic") { name("topic", $0) }
+            change("interests", interests)
             change("body", body)
         case "interest", "stage_interest": change("name") { name("interest", $0) }
         case "preference", "stage_preference":
@@ -84,8 +85,16 @@ final class Redaction {
         let made = ItemBody(
             title: nil, type: body.type == "message" ? body.type : name("type", body.type),
             category: body.category.map { name("category", $0) }, topic: body.topic.map { name("topic", $0) },
-            sent: body.sent, expires: body.expires, silent: body.silent)
+            interests: body.interests.map { name("interest", $0) }.sorted(), sent: body.sent, expires: body.expires,
+            silent: body.silent)
         return .text(made.bytes)
+    }
+
+    /// The names of a JSON array, each replaced.
+    private func interests(_ value: SQLiteValue) -> SQLiteValue {
+        guard case .text(let bytes) = value else { return value }
+        let names = (try? JSON(bytes[...]))?.arrayValue?.compactMap(\.stringValue) ?? []
+        return .text(ItemBody.text(names.map { name("interest", $0) }.sorted()))
     }
 
     private func catalogue(_ value: SQLiteValue) -> SQLiteValue {

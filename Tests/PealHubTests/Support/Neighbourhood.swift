@@ -106,6 +106,7 @@ final class Neighbourhood {
         let nothing: HTTPHeaders = [:]
         let reads: [(String, HTTPHeaders)] = [
             ("/notifications", mary), ("/notification_preferences", mary), ("/push_subscriptions", mary),
+            ("/me/devices", mary),
             ("/standing", mary), ("/users/external_id:the-victim", admin(ours)), ("/broadcasts", admin(ours)),
             ("/categories", admin(ours)), (device, nothing), (device + "/interests", nothing),
             ("/standing?inbox=\(real["device"] ?? "")", admin(ours)),

@@ -239,7 +239,7 @@ enum GoldenFrames {
 
     private static let fullBody = ItemBody(
         title: "Survey", content: "How was it?", type: "survey", media: "https://example.org/a.png", category: "orders",
-        topic: "order:42", actionURL: "https://example.org/orders/42",
+        topic: "order:42", interests: ["dogs", "orders=eu"], actionURL: "https://example.org/orders/42",
         attributes: raw(#"{"choices":["a","b"],"weight":1.50}"#),
         payload: raw(#"{"apns":{"aps":{"badge":1}}}"#), sent: time, expires: time + 86_400_000
     ).bytes[...]
