@@ -123,8 +123,9 @@ let package = Package(
             name: "FaultsTests", dependencies: ["Faults", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "PealModel", "PealSQLite", "peal-load"],
-            swiftSettings: swiftSettings),
+            name: "PealCommandTests",
+            dependencies: ["PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "peal-load"],
+            exclude: ["Golden"], swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
         .testTarget(
             name: "SimulationTests",

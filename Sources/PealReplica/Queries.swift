@@ -9,10 +9,16 @@ internal import PealSQLite
 final class Queries {
     let connection: Connection
     let clock: ReplicaClock
+    /// Where the file lies; the connection may have a copy of it.
+    let path: String
+    /// What is wrong with it as a file, where somebody has looked.
+    let fileProblems: [String]
 
-    init(connection: Connection, clock: ReplicaClock) {
+    init(connection: Connection, clock: ReplicaClock, path: String? = nil, problems: [String] = []) {
         self.connection = connection
         self.clock = clock
+        fileProblems = problems
+        self.path = path ?? connection.path
     }
 
     func read<R>(_ body: () throws(SQLiteError) -> R) throws(ReplicaError) -> R {

@@ -117,6 +117,8 @@ extension Replica: ReplicaReading {
 /// executor, which may be another one than the replica's; every call blocks. Throws ``ReplicaError`` as ``Replica`` does.
 public final class ReplicaReader: ReplicaReading {
     let queries: Queries
+    /// The file as it lies there, where that was asked for.
+    let specimen: Specimen?
 
     /// Opens a file that a ``Replica`` has made, also one of a newer version. Blocking.
     ///
@@ -127,6 +129,28 @@ public final class ReplicaReader: ReplicaReading {
             let version = try ReplicaFile.migrator.check(connection, allowsNewer: true)
             guard version > 0 else { throw SQLiteError(.notADatabase, "\(path) is empty") }
             queries = Queries(connection: connection, clock: clock)
+            specimen = nil
+        } catch {
+            throw ReplicaError(error, opening: path)
+        }
+    }
+
+    /// Opens a file as it lies there – live, copied, without its log, cut off or damaged – changes nothing of it and leaves nothing beside
+    /// it (docs/inspector.md). Blocking; where it reads a private copy, as long as copying takes.
+    ///
+    /// - Throws: ``ReplicaError``: `cantOpen` where there is none, `notAReplica`, `corrupt`; ``FileSurvey`` says more.
+    public init(inspecting path: String, clock: ReplicaClock = .system) throws(ReplicaError) {
+        do throws(SQLiteError) {
+            let specimen = try Specimen(path)
+            let version = try ReplicaFile.migrator.check(specimen.connection, allowsNewer: true)
+            guard version > 0 else {
+                throw SQLiteError(
+                    .notADatabase,
+                    "\(path) holds no tables: all that was in it stood in its write-ahead log, which is not here")
+            }
+            queries = Queries(
+                connection: specimen.connection, clock: clock, path: path, problems: specimen.problems)
+            self.specimen = specimen
         } catch {
             throw ReplicaError(error, opening: path)
         }
