@@ -105,6 +105,27 @@ final class Queries {
             isPartial: frame.isPartial)
     }
 
+    /// The items of a query that lie just above a position, the nearest ones, newest first; and whether there are more above them.
+    func page(
+        _ query: DeliveredQuery, above: Position, limit: Int, _ frame: Frame
+    ) throws(SQLiteError) -> (items: [DeliveredItem], hasMore: Bool) {
+        let query = Search.normal(query)
+        var items: [DeliveredItem] = []
+        for var branch in Branch.all(query, driver: Driver(query), frame).reversed() {
+            guard branch.upTo > above else { continue }
+            branch.above = max(branch.above, above)
+            items += try run(query, branch, page: limit + 1, isUpward: true, frame) { (row) throws(SQLiteError) in
+                var found: [DeliveredItem] = []
+                while try row.step() { found.append(Self.item(row)) }
+                return found
+            }
+            if items.count > limit { break }
+        }
+        let hasMore = items.count > limit
+        if hasMore { items.removeLast(items.count - limit) }
+        return (items.reversed(), hasMore)
+    }
+
     /// The item at a position, where it is one of the query's: one look into the table.
     func item(at position: Position, _ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> DeliveredItem? {
         let query = Search.normal(query)
@@ -139,6 +160,8 @@ final class Queries {
         var page: Int?
         /// A count that tells how many are unread and unseen, too.
         var countsStates = false
+        /// A page that goes up from the branch's beginning.
+        var isUpward = false
 
         init(_ query: DeliveredQuery, _ branch: Branch, _ frame: Frame, page: Int?) {
             self.query = query
@@ -162,7 +185,8 @@ final class Queries {
             select += ", coalesce(sum(1 - (\(read))), 0), coalesce(sum(1 - (\(seen))), 0)"
         }
         let place = branch.place
-        let tail = shape.page.map { " AND \(place) < ?6 ORDER BY \(place) DESC LIMIT \($0)" } ?? ""
+        let order = shape.isUpward ? " ORDER BY \(place) LIMIT " : " AND \(place) < ?6 ORDER BY \(place) DESC LIMIT "
+        let tail = shape.page.map { order + String($0) } ?? ""
         return "SELECT \(select) FROM \(branch.source) WHERE \(branch.condition)"
             + Filter.sql(shape.query, branch, frame) + tail
     }
@@ -172,12 +196,14 @@ final class Queries {
     /// - Parameters:
     ///   - page: the rows of a page; nil for a count.
     ///   - countsStates: a count that tells how many are unread and unseen, too.
+    ///   - isUpward: a page that begins with the branch's oldest.
     func run<R>(
-        _ query: DeliveredQuery, _ branch: Branch, page: Int?, countsStates: Bool = false, _ frame: Frame,
-        before: Position? = nil, _ body: (borrowing Statement) throws(SQLiteError) -> R
+        _ query: DeliveredQuery, _ branch: Branch, page: Int?, countsStates: Bool = false, isUpward: Bool = false,
+        _ frame: Frame, before: Position? = nil, _ body: (borrowing Statement) throws(SQLiteError) -> R
     ) throws(SQLiteError) -> R {
         var shape = Shape(query, branch, frame, page: page)
         shape.countsStates = countsStates
+        shape.isUpward = isUpward
         let statement: PreparedQuery
         if let found = prepared[shape] {
             statement = found
@@ -189,7 +215,7 @@ final class Queries {
         }
         defer { statement.reset() }
         bindFrame(frame, statement.statement)
-        if page != nil { statement.statement.bind(6, before ?? Position.max) }
+        if page != nil, !isUpward { statement.statement.bind(6, before ?? Position.max) }
         statement.statement.bind(7, branch.above)
         statement.statement.bind(8, branch.upTo)
         Filter.bind(query, statement.statement)
@@ -204,12 +230,14 @@ final class Queries {
     }
 
     /// The plans of a page's branches, or of a count's, for tests that hold a query to its index.
-    func plans(_ query: DeliveredQuery, count: Bool = false) throws(SQLiteError) -> [String] {
+    func plans(_ query: DeliveredQuery, count: Bool = false, isUpward: Bool = false) throws(SQLiteError) -> [String] {
         let query = Search.normal(query)
         let frame = try frame()
         var lines: [String] = []
         for branch in Branch.all(query, driver: Driver(query), frame) {
-            lines += try connection.queryPlan(sql(Shape(query, branch, frame, page: count ? nil : 51), branch, frame))
+            var shape = Shape(query, branch, frame, page: count ? nil : 51)
+            shape.isUpward = isUpward
+            lines += try connection.queryPlan(sql(shape, branch, frame))
         }
         return lines
     }
