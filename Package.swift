@@ -130,7 +130,10 @@ let package = Package(
             name: "FaultsTests", dependencies: ["Faults", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "PealModel", "PealSQLite", "peal-load"],
+            name: "PealCommandTests",
+            dependencies: [
+                "Peal", "PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "peal-load",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
         .testTarget(
