@@ -34,6 +34,11 @@ void cpt_tell_signals(int to) {
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     descriptor = to;
+    /* A thread that was made by one of Dispatch's has them blocked. */
+    sigset_t open;
+    sigemptyset(&open);
+    for (int i = 0; i < told_count; i++) sigaddset(&open, told[i]);
+    pthread_sigmask(SIG_UNBLOCK, &open, NULL);
     for (int i = 0; i < told_count; i++) sigaction(told[i], &action, &before_told[i]);
 }
 

@@ -88,8 +88,13 @@ final class Queries {
         let driver = Driver(query)
         // One more than is wanted shows whether there is a next page.
         var items: [DeliveredItem] = []
-        for branch in Branch.all(query, driver: driver, frame) {
-            items += try run(query, branch, page: limit + 1, frame, before: after?.before) {
+        for var branch in Branch.all(query, driver: driver, frame) {
+            // In the branch's own bound: SQLite takes one of two bounds for its index, and walks to the other.
+            if let before = after?.before {
+                guard before > branch.above + 1 else { continue }
+                branch.upTo = min(branch.upTo, before - 1)
+            }
+            items += try run(query, branch, page: limit + 1, frame) {
                 (row) throws(SQLiteError) in
                 var found: [DeliveredItem] = []
                 while try row.step() { found.append(Self.item(row)) }
@@ -185,8 +190,8 @@ final class Queries {
             select += ", coalesce(sum(1 - (\(read))), 0), coalesce(sum(1 - (\(seen))), 0)"
         }
         let place = branch.place
-        let order = shape.isUpward ? " ORDER BY \(place) LIMIT " : " AND \(place) < ?6 ORDER BY \(place) DESC LIMIT "
-        let tail = shape.page.map { order + String($0) } ?? ""
+        let direction = shape.isUpward ? "" : " DESC"
+        let tail = shape.page.map { " ORDER BY \(place)\(direction) LIMIT \($0)" } ?? ""
         return "SELECT \(select) FROM \(branch.source) WHERE \(branch.condition)"
             + Filter.sql(shape.query, branch, frame) + tail
     }
@@ -199,7 +204,7 @@ final class Queries {
     ///   - isUpward: a page that begins with the branch's oldest.
     func run<R>(
         _ query: DeliveredQuery, _ branch: Branch, page: Int?, countsStates: Bool = false, isUpward: Bool = false,
-        _ frame: Frame, before: Position? = nil, _ body: (borrowing Statement) throws(SQLiteError) -> R
+        _ frame: Frame, _ body: (borrowing Statement) throws(SQLiteError) -> R
     ) throws(SQLiteError) -> R {
         var shape = Shape(query, branch, frame, page: page)
         shape.countsStates = countsStates
@@ -215,7 +220,6 @@ final class Queries {
         }
         defer { statement.reset() }
         bindFrame(frame, statement.statement)
-        if page != nil, !isUpward { statement.statement.bind(6, before ?? Position.max) }
         statement.statement.bind(7, branch.above)
         statement.statement.bind(8, branch.upTo)
         Filter.bind(query, statement.statement)

@@ -225,7 +225,8 @@ struct ViewerModelTests {
     @Test func `opening shows the whole and marks it read; the next one follows`() {
         var script = ViewerScript(items: 3)
         script.lists[0].add(
-            ViewerList.item(4, content: (1...60).map { "line \($0)" }.joined(separator: "\n"), url: "https://example.org"))
+            ViewerList.item(
+                4, content: (1...60).map { "line \($0)" }.joined(separator: "\n"), url: "https://example.org"))
         script.send(.changed(tab: 0))
         script.type("g")
         script.press(.enter)

@@ -10,7 +10,8 @@ struct ViewerScreenTests {
     @Test func `a small terminal has the list, the status and the keys that matter most`() {
         let script = ViewerScript(rows: 12, columns: 40, items: 3)
         #expect(
-            script.screen == """
+            script.screen
+                == """
                  Mary
                 ›●  13:00  Item 3
                  ●  13:00  Item 2
@@ -118,12 +119,15 @@ struct ViewerScreenTests {
         #expect(script.model.mode == .list)
     }
 
-    @Test func `whatever a publisher writes and whatever the size, no control character is shown and no row is too wide`() {
+    @Test
+    func `whatever a publisher writes and whatever the size, no control character is shown and no row is too wide`() {
         var random = SystemRandomNumberGenerator()
         let some: [Unicode.Scalar] = [
-            "\u{1B}", "\u{7}", "\n", "\r", "\t", "\u{7F}", "\u{9B}", "\u{85}", "\u{202E}", "\u{2066}", "\u{2069}", "\u{200F}",
+            "\u{1B}", "\u{7}", "\n", "\r", "\t", "\u{7F}", "\u{9B}", "\u{85}", "\u{202E}", "\u{2066}", "\u{2069}",
+            "\u{200F}",
             "\u{200D}", "\u{200B}", "\u{FE0F}", "\u{301}", "\u{20E3}", "a", "[", "m", " ", "日", "ש", "ع", "👨", "👩", "🏽",
-            "🇩", "🇪", "\u{1100}", "\u{1161}", "\u{93F}", "\u{E0067}", "\u{FFFE}", "\u{10FFFF}", "\u{2028}", "\u{AD}", "1",
+            "🇩", "🇪", "\u{1100}", "\u{1161}", "\u{93F}", "\u{E0067}", "\u{FFFE}", "\u{10FFFF}", "\u{2028}", "\u{AD}",
+            "1",
         ]
         for (rows, columns) in [(12, 40), (24, 80), (50, 200), (3, 2), (1, 1)] {
             for _ in 0..<40 {

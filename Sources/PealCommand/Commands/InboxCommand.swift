@@ -31,7 +31,10 @@ enum InboxCommand {
             Option(name: "plain", value: nil, help: "a table, on a terminal too"),
             Option(name: "watch", short: "w", value: nil, help: "stay, and show every change"),
         ],
-        examples: ["peal inbox --user Mary --unread", "peal inbox --user Mary --user Bob", "peal inbox --device --json --limit 10"], run: run)
+        examples: [
+            "peal inbox --user Mary --unread", "peal inbox --user Mary --user Bob",
+            "peal inbox --device --json --limit 10",
+        ], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
         let environment = ProcessInfo.processInfo.environment

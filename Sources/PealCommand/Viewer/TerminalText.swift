@@ -83,7 +83,9 @@ enum TerminalText {
             }
             let isSelector =
                 (0xFE00...0xFE0F).contains(scalar.value) || (0xE0000...0xE0FFF).contains(scalar.value)
-            if isSelector || scalar.properties.isEmojiModifier || isControl(scalar) || isDirectional(scalar) { continue }
+            if isSelector || scalar.properties.isEmojiModifier || isControl(scalar) || isDirectional(scalar) {
+                continue
+            }
             guard let width = width(scalar) else { continue }
             if width == 0 {
                 marks += 1
@@ -142,7 +144,8 @@ enum TerminalText {
         repeat {
             let (row, _) = prefix(String(rest.prefix(columns + 1)), columns)
             // Something wider than a row is passed over.
-            let end = rest.index(rest.startIndex, offsetBy: max(1, row.count), limitedBy: rest.endIndex) ?? rest.endIndex
+            let end =
+                rest.index(rest.startIndex, offsetBy: max(1, row.count), limitedBy: rest.endIndex) ?? rest.endIndex
             if end == rest.endIndex {
                 rows.append(row)
                 return rows

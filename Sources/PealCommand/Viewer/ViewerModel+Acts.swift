@@ -118,7 +118,8 @@ extension ViewerModel {
             say("\(undo.what): taken back.")
             guard let position = undo.position else { return loading(tabs[index].refresh(height), index) }
             return loading(tabs[index].returnTo(position, height), index)
-        case .success(false): if let undo { say("\(undo.what): that is too long ago to be taken back.", isProblem: true) }
+        case .success(false):
+            if let undo { say("\(undo.what): that is too long ago to be taken back.", isProblem: true) }
         case .failure(let problem): say(problem.message, isProblem: true)
         }
         return loading(tabs[index].refresh(height), index)

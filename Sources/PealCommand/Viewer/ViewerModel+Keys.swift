@@ -27,10 +27,11 @@ extension ViewerModel {
         case .character("q"): return [.quit]
         case .character("?"): mode = .help(offset: 0)
         case .character("/"): mode = .search(tab.query.text ?? "")
-        case .character("f"): return list { tab, height in
-            tab.filter = tab.filter.next
-            return tab.begin(height)
-        }
+        case .character("f"):
+            return list { tab, height in
+                tab.filter = tab.filter.next
+                return tab.begin(height)
+            }
         case .character("c"): return [.categories(tab: current)]
         case .enter, .right, .character("l"): return open()
         case .escape: return clear()

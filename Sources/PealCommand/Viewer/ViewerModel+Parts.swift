@@ -104,7 +104,9 @@ extension ViewerModel {
     private var keys: [(String, String)] {
         switch mode {
         case .list, .search:
-            var keys = [("?", "help"), ("q", "quit"), ("/", "search"), ("Enter", "open"), ("d", "delete"), ("a", "archive")]
+            var keys = [
+                ("?", "help"), ("q", "quit"), ("/", "search"), ("Enter", "open"), ("d", "delete"), ("a", "archive"),
+            ]
             keys += [("r", "read"), ("u", "unread"), ("f", "filter"), ("U", "undo"), ("A", "all read"), ("s", "seen")]
             keys += [("c", "category"), ("o", "URL"), ("g/G", "ends")]
             if tabs.count > 1 { keys.insert(("Tab", "next user"), at: 2) }

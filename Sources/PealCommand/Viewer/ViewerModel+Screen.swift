@@ -149,7 +149,10 @@ extension ViewerModel {
 
     private var emptiness: (text: String, hint: String, style: ViewerStyle) {
         if let problem = tab.problem {
-            return ("Something went wrong: \(TerminalText.line(problem))", "Ctrl-L tries again; `peal inspect` looks at the file.", .bad)
+            return (
+                "Something went wrong: \(TerminalText.line(problem))",
+                "Ctrl-L tries again; `peal inspect` looks at the file.", .bad
+            )
         }
         if tab.isSearching { return ("Searching…", "The words of everything that is here are looked at.", .muted) }
         let isNarrowed = tab.query.text != nil || tab.query.categories != nil || tab.filter != .inbox
@@ -168,7 +171,8 @@ extension ViewerModel {
         case .offline where isNew && tab.isFilled && !isConnecting(tab):
             return (
                 "Nothing is here yet" + (reason.map { ", and the hub is away: \($0)" } ?? ""),
-                isOffline ? "Without --offline it asks the hub." : "It is tried again by itself. Is --hub right?", .plain
+                isOffline ? "Without --offline it asks the hub." : "It is tried again by itself. Is --hub right?",
+                .plain
             )
         case .offline: if !tab.isFilled || (isNew && isConnecting(tab)) { return ("Loading…", "", .muted) }
         default: if !tab.isFilled { return ("Loading…", "", .muted) }

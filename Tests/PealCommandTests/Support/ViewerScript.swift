@@ -140,14 +140,18 @@ struct ViewerList {
         let counts = Counts(
             total: Int64(kept.count), unread: Int64(kept.count { !$0.read }), unseen: Int64(kept.count { !$0.seen }))
         return ViewerWindow(
-            rows: all[range].map { ViewerRow($0) }, hasNewer: range.lowerBound > 0, hasOlder: range.upperBound < all.count,
+            rows: all[range].map { ViewerRow($0) }, hasNewer: range.lowerBound > 0,
+            hasOlder: range.upperBound < all.count,
             counts: counts, view: ViewPosition(position: items.first?.number ?? 0, time: ViewerScript.now))
     }
 
     mutating func perform(_ operation: PealModel.Operation, _ number: Int, isHeld: Bool) {
         before = isHeld ? [number: items] : [:]
         switch operation {
-        case .read(let ids, let on, _): change(ids) { $0.read = on; $0.seen = true }
+        case .read(let ids, let on, _):
+            change(ids) {
+                $0.read = on; $0.seen = true
+            }
         case .seen(let ids): change(ids) { $0.seen = true }
         case .archive(let ids, let on): change(ids) { $0.archived = on }
         case .delete(let ids): items.removeAll { ids.contains($0.id) }
