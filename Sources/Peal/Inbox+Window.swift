@@ -87,6 +87,13 @@ extension Inbox {
         try reading { () throws(ReplicaError) in try replica.catalogue()?.categories.map(\.slug) ?? [] }
     }
 
+    /// Bounds what the file's connection keeps in memory of it.
+    ///
+    /// - Throws: ``PealError``: `file`.
+    package func limitCache(kibibytes: Int) throws(PealError) {
+        try reading { () throws(ReplicaError) in try replica.limitCache(kibibytes: kibibytes) }
+    }
+
     /// Lets a held act go: it is sent as any other.
     ///
     /// - Throws: ``PealError``: `file`.

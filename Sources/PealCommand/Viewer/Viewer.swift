@@ -21,6 +21,8 @@ final class Viewer {
     private var end: End?
     private var isStale = true
     private var drawn: Int64 = 0
+    /// Until then the first picture waits for the first window, so that "Loading" does not flash.
+    private let patience = Viewer.clock() + 150
     /// Tabs whose lists changed since the last picture.
     private var changed: Set<Int> = []
 
@@ -59,7 +61,7 @@ final class Viewer {
         carryOut(model.begin(), &terminal)
         while end == nil {
             wait(&terminal)
-            if isStale, end == nil { draw(&terminal) }
+            if isStale, !isPatient, end == nil { draw(&terminal) }
         }
         return end ?? .quit
     }
@@ -68,8 +70,10 @@ final class Viewer {
 
     private func wait(_ terminal: inout Terminal) {
         var descriptors = [0, mailbox.reading, signals[0]].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        let rest = drawn + Self.pace - Self.clock()
-        let ready = poll(&descriptors, nfds_t(descriptors.count), changed.isEmpty ? -1 : Int32(max(0, rest)))
+        var timeout: Int64 = -1
+        if isPatient { timeout = max(1, patience - Self.clock()) }
+        if !changed.isEmpty { timeout = max(0, drawn + Self.pace - Self.clock()) }
+        let ready = poll(&descriptors, nfds_t(descriptors.count), Int32(timeout))
         if ready < 0, errno != EINTR { end = .signal }
         model.now = Self.now()
         if descriptors[2].revents != 0 { takeSignals(&terminal) }
@@ -113,8 +117,11 @@ final class Viewer {
         }
     }
 
+    private var isPatient: Bool {
+        drawn == 0 && !model.tab.isFilled && model.tab.problem == nil && Self.clock() < patience
+    }
+
     private func draw(_ terminal: inout Terminal) {
-        // Before the first window there is nothing to see.
         terminal.show(model.screen)
         isStale = false
         drawn = Self.clock()

@@ -1,6 +1,7 @@
 import Peal
 import PealModel
 import PealReplica
+import Synchronization
 
 /// One inbox of the viewer: carries out what its tab wants, one thing after the other, and tells what happens.
 final class ViewerInbox: Sendable {
@@ -10,6 +11,7 @@ final class ViewerInbox: Sendable {
     private let tab: Int
     private let mailbox: ViewerMailbox
     private let wanted: AsyncStream<ViewerCommand>.Continuation
+    private let line: Line
     private let worker: Task<Void, Never>
 
     /// - Parameters:
@@ -22,10 +24,15 @@ final class ViewerInbox: Sendable {
         self.mailbox = mailbox
         let (commands, wanted) = AsyncStream.makeStream(of: ViewerCommand.self)
         self.wanted = wanted
+        let line = Line()
+        self.line = line
         worker = Task {
             do {
                 let inbox = try await open()
-                await Worker(tab: tab, mailbox: mailbox, inbox: inbox).run(commands, isConnecting: isConnecting)
+                // Screens of a list need few pages of the file.
+                try await inbox.limitCache(kibibytes: 2_048)
+                await Worker(tab: tab, mailbox: mailbox, inbox: inbox, wanted: wanted, line: line)
+                    .run(commands, isConnecting: isConnecting)
             } catch {
                 let problem = ViewerProblem(message: explain(error).description)
                 mailbox.put(.status(tab: tab, InboxStatus(state: .stopped, message: problem.message)))
@@ -37,12 +44,40 @@ final class ViewerInbox: Sendable {
         }
     }
 
-    func carryOut(_ command: ViewerCommand) { wanted.yield(command) }
+    func carryOut(_ command: ViewerCommand) {
+        line.enter(command)
+        wanted.yield(command)
+    }
 
     /// Does what was asked before, sends what can be sent in a moment, and closes the inbox.
     func end() async {
+        line.end()
         wanted.finish()
         await worker.value
+    }
+
+    /// Who waits while words are being taken into the index.
+    private final class Line: Sendable {
+        private let state = Mutex((waiting: 0, generation: 0, hasEnded: false))
+
+        func enter(_ command: ViewerCommand) {
+            state.withLock { state in
+                state.waiting += 1
+                if case .load(_, let load) = command { state.generation = max(state.generation, load.generation) }
+            }
+        }
+
+        func leave() { state.withLock { $0.waiting -= 1 } }
+
+        func end() { state.withLock { $0.hasEnded = true } }
+
+        /// Whether somebody else's turn has come.
+        var isWanted: Bool { state.withLock { $0.waiting > 0 || $0.hasEnded } }
+
+        /// Whether a list of a generation is still wanted.
+        func wants(_ load: ViewerLoad) -> Bool {
+            state.withLock { $0.generation == load.generation && !$0.hasEnded }
+        }
     }
 
     /// What runs while the inbox is open.
@@ -50,6 +85,8 @@ final class ViewerInbox: Sendable {
         let tab: Int
         let mailbox: ViewerMailbox
         let inbox: Inbox
+        let wanted: AsyncStream<ViewerCommand>.Continuation
+        let line: Line
 
         func run(_ commands: AsyncStream<ViewerCommand>, isConnecting: Bool) async {
             let changes = inbox.changes
@@ -63,6 +100,7 @@ final class ViewerInbox: Sendable {
                 var uids: [Int: UInt64] = [:]
                 var isFirst = true
                 for await command in commands {
+                    line.leave()
                     await carryOut(command, &uids)
                     // The first window is of what is there already.
                     if isFirst, isConnecting { await inbox.connect() }
@@ -76,10 +114,19 @@ final class ViewerInbox: Sendable {
         private func carryOut(_ command: ViewerCommand, _ uids: inout [Int: UInt64]) async {
             switch command {
             case .load(_, let load):
-                mailbox.put(.loaded(tab: tab, generation: load.generation, await result { try await window(load) }))
+                switch await result({ try await window(load) }) {
+                case .success(let window?):
+                    mailbox.put(.loaded(tab: tab, generation: load.generation, .success(window)))
+                case .success(nil):
+                    guard line.wants(load) else { break }
+                    line.enter(command)
+                    wanted.yield(command)
+                case .failure(let problem):
+                    mailbox.put(.loaded(tab: tab, generation: load.generation, .failure(problem)))
+                }
             case .act(_, let number, let operation, let observed, let hold):
                 let uid = await result { try await inbox.perform(operation, observed: observed, hold: hold) }
-                if case .success(let uid) = uid { uids[number] = uid }
+                if case .success(let uid) = uid, hold > 0 { uids[number] = uid }
                 mailbox.put(.acted(tab: tab, number: number, uid.map { _ in true }))
             case .markAll(_, let number, let query, let observed):
                 let done = await result { try await markAll(query, observed) }
@@ -102,10 +149,11 @@ final class ViewerInbox: Sendable {
             }
         }
 
-        private func window(_ load: ViewerLoad) async throws -> ViewerWindow {
+        /// - Returns: nil where something else is to be done first.
+        private func window(_ load: ViewerLoad) async throws -> ViewerWindow? {
             if load.query.text != nil {
-                // Bit by bit, so that what the hub sends gets its turn.
-                while try await !inbox.fillWords() {}
+                // Bit by bit, so that what the hub sends and what the person does get their turn.
+                while try await !inbox.fillWords() { if line.isWanted { return nil } }
             }
             let window = try await inbox.window(load.query, load.place, reach: load.reach)
             return ViewerWindow(
