@@ -151,7 +151,7 @@ extension ViewerModel {
         if let problem = tab.problem {
             return (
                 "Something went wrong: \(TerminalText.line(problem))",
-                "Ctrl-L tries again; `peal inspect` looks at the file.", .bad
+                "`peal inspect FILE` looks into the file.", .bad
             )
         }
         if tab.isSearching { return ("Searching…", "The words of everything that is here are looked at.", .muted) }
