@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `peal inbox` on a real terminal, with a hub beside it.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(3)))
 struct ViewerTerminalTests {
     private static let path = "/usr/local/bin:/usr/bin:/bin"
 
@@ -23,75 +23,76 @@ struct ViewerTerminalTests {
     @Test(arguments: [(40, 12), (80, 24), (200, 50)])
     func `keys change the screen, live items come in, and quitting gives the terminal back`(
         columns: Int, rows: Int
-    ) throws {
+    ) async throws {
         let hub = try HubProcess()
         let device = try Directory()
         for number in 1...3 { try publish(hub, "Item \(number)", "--body", "Text of \(number)") }
         let tmux = try terminal(hub, columns: columns, rows: rows)
         try tmux.command(viewer(device))
-        try tmux.wait("three items") { $0.contains("Item 3") && $0.contains("● live · 3 unread of 3") }
+        try await tmux.wait("three items") { $0.contains("Item 3") && $0.contains("● live · 3 unread of 3") }
         #expect(try tmux.rows().count == rows)
         try tmux.press("j")
-        try tmux.wait("the second row") { Self.selected($0)?.contains("Item 2") == true }
+        try await tmux.wait("the second row") { Self.selected($0)?.contains("Item 2") == true }
         try publish(hub, "Item 4")
-        try tmux.wait("a live item") { $0.contains("Item 4") && $0.contains("4 unread of 4") }
+        try await tmux.wait("a live item") { $0.contains("Item 4") && $0.contains("4 unread of 4") }
         #expect(Self.selected(try tmux.screen())?.contains("Item 2") == true)
         try tmux.press("d")
-        try tmux.wait("a row less") { Self.selected($0)?.contains("Item 1") == true && !$0.contains("Item 2") }
+        try await tmux.wait("a row less") { Self.selected($0)?.contains("Item 1") == true && !$0.contains("Item 2") }
         try tmux.press("U")
-        try tmux.wait("it to be back") { Self.selected($0)?.contains("Item 2") == true }
+        try await tmux.wait("it to be back") { Self.selected($0)?.contains("Item 2") == true }
         try tmux.press("Enter")
-        try tmux.wait("it to be open") { $0.contains(" · read") && $0.contains("Text of 2") }
+        try await tmux.wait("it to be open") { $0.contains(" · read") && $0.contains("Text of 2") }
         try tmux.press("Escape")
-        try tmux.wait(for: "3 unread of 4")
+        try await tmux.wait(for: "3 unread of 4")
         try tmux.press("q")
-        try tmux.wait("the shell's screen") { $0.contains("$ ") && !$0.contains("unread of") }
+        try await tmux.wait("the shell's screen") { $0.contains("$ ") && !$0.contains("unread of") }
         // The modes are those of before: what is typed is echoed, and lines are lines.
         try tmux.command(["stty", "-a"])
-        try tmux.wait("sane modes", until: Self.isSane)
+        try await tmux.wait("sane modes", until: Self.isSane)
     }
 
-    @Test func `a hub that goes away and comes back is told in the status line, and acts wait meanwhile`() throws {
+    @Test func `a hub that goes away and comes back is told in the status line, and acts wait meanwhile`() async throws
+    {
         let hub = try HubProcess()
         let device = try Directory()
         try publish(hub, "Item 1")
         let tmux = try terminal(hub, columns: 80, rows: 24)
         try tmux.command(viewer(device))
-        try tmux.wait(for: "● live · 1 unread of 1")
+        try await tmux.wait(for: "● live · 1 unread of 1")
         hub.stop()
-        try tmux.wait(for: "○ offline")
+        try await tmux.wait(for: "○ offline")
         try tmux.press("r")
-        try tmux.wait("the act to wait") { $0.contains("0 unread of 1 · outbox 1") }
+        try await tmux.wait("the act to wait") { $0.contains("0 unread of 1 · outbox 1") }
         try hub.start()
-        try tmux.wait("the act to be sent", seconds: 60) {
+        try await tmux.wait("the act to be sent", seconds: 60) {
             $0.contains("● live · 0 unread of 1") && !$0.contains("outbox")
         }
         try publish(hub, "Item 2")
-        try tmux.wait(for: "Item 2")
+        try await tmux.wait(for: "Item 2")
     }
 
-    @Test func `a new size is taken over, and back`() throws {
+    @Test func `a new size is taken over, and back`() async throws {
         let hub = try HubProcess()
         let device = try Directory()
         for number in 1...30 { try publish(hub, "Item \(number)") }
         let tmux = try terminal(hub, columns: 80, rows: 24)
         try tmux.command(viewer(device))
-        try tmux.wait(for: "30 unread of 30")
+        try await tmux.wait(for: "30 unread of 30")
         try tmux.press("j", "j", "j", "j", "j", "j", "j", "j", "j", "j")
-        try tmux.wait("the eleventh") { Self.selected($0)?.contains("Item 20") == true }
+        try await tmux.wait("the eleventh") { Self.selected($0)?.contains("Item 20") == true }
         try tmux.resize(columns: 40, rows: 8)
-        try tmux.wait("a small screen") { screen in
+        try await tmux.wait("a small screen") { screen in
             let lines = screen.split(separator: "\n")
             return Self.selected(screen)?.contains("Item 20") == true && lines.last?.hasPrefix(" ? help") == true
         }
         #expect(try tmux.rows().count == 8)
         try tmux.resize(columns: 200, rows: 50)
-        try tmux.wait("a large screen") { $0.contains("│") && $0.contains("Item 1 ") }
+        try await tmux.wait("a large screen") { $0.contains("│") && $0.contains("Item 1 ") }
         #expect(Self.selected(try tmux.screen())?.contains("Item 20") == true)
     }
 
     @Test func `wide characters, marks and right-to-left text leave every row in its place, and nothing is obeyed`()
-        throws
+        async throws
     {
         let hub = try HubProcess()
         let device = try Directory()
@@ -102,7 +103,7 @@ struct ViewerTerminalTests {
         for title in titles { try publish(hub, title, "--category", "c", "--body", "END") }
         let tmux = try terminal(hub, columns: 80, rows: 24)
         try tmux.command(viewer(device))
-        try tmux.wait(for: "8 unread of 8")
+        try await tmux.wait(for: "8 unread of 8")
         let rows = try tmux.rows()
         let list = rows[1...8]
         for row in list {
@@ -116,7 +117,7 @@ struct ViewerTerminalTests {
         try tmux.press("q")
     }
 
-    @Test func `colours are there, and not where NO_COLOR is set`() throws {
+    @Test func `colours are there, and not where NO_COLOR is set`() async throws {
         let hub = try HubProcess()
         let device = try Directory()
         try publish(hub, "Item 1")
@@ -125,80 +126,80 @@ struct ViewerTerminalTests {
         ] {
             let tmux = try terminal(hub, columns: 80, rows: 24, variables)
             try tmux.command(viewer(device))
-            try tmux.wait(for: "● live")
+            try await tmux.wait(for: "● live")
             let looks = try tmux.screen(withLooks: true)
             #expect(looks.contains("38;5;") == isColoured, "\(looks.debugDescription)")
             // Bold and reverse are no colours.
             #expect(looks.contains("\u{1B}[1;7m") || looks.contains("\u{1B}[7m") || isColoured)
             try tmux.press("q")
-            try tmux.wait("the end") { !$0.contains("● live") }
+            try await tmux.wait("the end") { !$0.contains("● live") }
         }
     }
 
-    @Test func `a search, two users and the device stand side by side`() throws {
+    @Test func `a search, two users and the device stand side by side`() async throws {
         let hub = try HubProcess()
         let device = try Directory()
         for title in ["red apple", "green pear", "green apple"] { try publish(hub, title) }
         try publish(hub, "for Bob", to: "Bob")
         let tmux = try terminal(hub, columns: 80, rows: 24)
         try tmux.command(viewer(device, "--user", "Bob", "--device"))
-        try tmux.wait("three tabs") { $0.contains(" 1 Mary ●3  2 Bob ●1  3 this device") }
+        try await tmux.wait("three tabs") { $0.contains(" 1 Mary ●3  2 Bob ●1  3 this device") }
         try tmux.type("/green")
-        try tmux.wait(for: "Search: green")
+        try await tmux.wait(for: "Search: green")
         try tmux.press("Enter")
-        try tmux.wait("what was found") { $0.contains("green pear") && !$0.contains("red apple") }
+        try await tmux.wait("what was found") { $0.contains("green pear") && !$0.contains("red apple") }
         try tmux.press("Escape")
-        try tmux.wait(for: "red apple")
+        try await tmux.wait(for: "red apple")
         try tmux.press("Tab")
-        try tmux.wait(for: "for Bob")
+        try await tmux.wait(for: "for Bob")
         try tmux.press("Tab")
-        try tmux.wait(for: "No notifications yet")
+        try await tmux.wait(for: "No notifications yet")
         try tmux.press("q")
     }
 
     @Test(arguments: ["INT", "TERM", "HUP", "SEGV", "TRAP"])
-    func `a signal or a crash gives the terminal back`(signal: String) throws {
+    func `a signal or a crash gives the terminal back`(signal: String) async throws {
         let device = try Directory()
         // The backtracer would take what is typed next.
         let tmux = try Tmux(columns: 80, rows: 24, environment: ["SWIFT_BACKTRACE": "enable=no"])
         try tmux.command(viewer(device, "--key", "k", "--offline"))
-        try tmux.wait(for: "Nothing is here yet")
+        try await tmux.wait(for: "Nothing is here yet")
         let found = try Self.pid(of: device)
         kill(found, ["INT": SIGINT, "TERM": SIGTERM, "HUP": SIGHUP, "SEGV": SIGSEGV, "TRAP": SIGTRAP][signal] ?? 0)
-        try tmux.wait("the shell") { $0.contains("$ ") && !$0.contains("unread of") }
+        try await tmux.wait("the shell") { $0.contains("$ ") && !$0.contains("unread of") }
         try tmux.command(["stty", "-a"])
-        try tmux.wait("sane modes", until: Self.isSane)
+        try await tmux.wait("sane modes", until: Self.isSane)
     }
 
-    @Test func `it can be suspended and goes on`() throws {
+    @Test func `it can be suspended and goes on`() async throws {
         let device = try Directory()
         let tmux = try Tmux(columns: 80, rows: 24)
         try tmux.command(["set", "-m"])
         try tmux.command(viewer(device, "--key", "k", "--offline"))
-        try tmux.wait(for: "Nothing is here yet")
+        try await tmux.wait(for: "Nothing is here yet")
         try tmux.press("C-z")
-        try tmux.wait("the shell") { !$0.contains("Nothing is here yet") && $0.contains("$ ") }
+        try await tmux.wait("the shell") { !$0.contains("Nothing is here yet") && $0.contains("$ ") }
         try tmux.command(["echo", "sane"])
-        try tmux.wait(for: "\nsane")
+        try await tmux.wait(for: "\nsane")
         try tmux.command(["fg"])
-        try tmux.wait(for: "Nothing is here yet")
+        try await tmux.wait(for: "Nothing is here yet")
         try tmux.press("q")
-        try tmux.wait("the end") { !$0.contains("Nothing is here yet") }
+        try await tmux.wait("the end") { !$0.contains("Nothing is here yet") }
     }
 
-    @Test func `a terminal that can do nothing, and a pipe, get the table`() throws {
+    @Test func `a terminal that can do nothing, and a pipe, get the table`() async throws {
         let device = try Directory()
         let tmux = try Tmux(columns: 80, rows: 24, environment: ["TERM": "dumb"])
         try tmux.command(viewer(device, "--key", "k", "--offline"))
-        try tmux.wait(for: "No notifications")
+        try await tmux.wait(for: "No notifications")
         let other = try Tmux(columns: 80, rows: 24, environment: ["TERM": "no-such-terminal"])
         try other.command(viewer(device, "--key", "k", "--offline"))
-        try other.wait("a note and the table") {
+        try await other.wait("a note and the table") {
             $0.contains("The terminal 'no-such-terminal' cannot show the viewer") && $0.contains("No notifications")
         }
         let plain = try Tmux(columns: 80, rows: 24)
         try plain.command(viewer(device, "--key", "k", "--offline", "--plain"))
-        try plain.wait(for: "0 listed, 0 unread, 0 unseen")
+        try await plain.wait(for: "0 listed, 0 unread, 0 unseen")
         let piped = try Peal.run(
             "inbox", "--user", "Mary", "--key", "k", "--offline", "--directory", device.path)
         #expect(piped.output == "0 listed, 0 unread, 0 unseen\nNo notifications\n")

@@ -81,19 +81,20 @@ final class Tmux {
     @discardableResult
     func wait(
         _ what: String = "", seconds: Double = 20, withLooks: Bool = false, until condition: (String) -> Bool
-    ) throws -> String {
+    ) async throws -> String {
         let deadline = Date(timeIntervalSinceNow: seconds)
         while true {
             let screen = try screen(withLooks: withLooks)
             if condition(screen) { return screen }
             guard Date() < deadline else { throw Failure(message: "waited for \(what) in vain:\n\(screen)") }
-            usleep(10_000)
+            // Not a thread of those that other tests run on.
+            try await Task.sleep(for: .milliseconds(10))
         }
     }
 
     /// Waits for text.
     @discardableResult
-    func wait(for text: String, seconds: Double = 20) throws -> String {
-        try wait("'\(text)'", seconds: seconds) { $0.contains(text) }
+    func wait(for text: String, seconds: Double = 20) async throws -> String {
+        try await wait("'\(text)'", seconds: seconds) { $0.contains(text) }
     }
 }
