@@ -49,6 +49,26 @@ extension Replica: ReplicaReading {
         _ query: DeliveredQuery, after: PageCursor?, limit: Int = 50
     ) throws(ReplicaError) -> DeliveredPage { try queries.page(query, after, limit) }
 
+    /// The items of a query just above a position, the nearest `limit` of them, newest first, and whether there are more above. Blocking.
+    package func page(
+        _ query: DeliveredQuery, above: Position, limit: Int
+    ) throws(ReplicaError) -> (items: [DeliveredItem], hasMore: Bool) { try queries.page(query, above: above, limit) }
+
+    /// Takes some of the items that a search would not find yet into the index of words, some hundredths of a second long, so that whoever
+    /// fills it bit by bit leaves time for others. Blocking.
+    ///
+    /// - Returns: whether every item is in it now.
+    package func fillWords() throws(ReplicaError) -> Bool {
+        do throws(SQLiteError) {
+            let index = WordIndex(connection)
+            let isComplete = try connection.transaction(.deferred) { () throws(SQLiteError) in try index.isComplete() }
+            if isComplete { return true }
+            return try connection.transaction(.immediate) { () throws(SQLiteError) in try index.fill() }
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
+
     /// An item by its id, silent, expired and archived ones too; nil where it is not there. Blocking.
     public func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? { try queries.item(id) }
 
@@ -221,6 +241,15 @@ extension Queries {
     ) throws(ReplicaError) -> DeliveredPage {
         precondition((1...1_000).contains(limit), "a page has 1 to 1,000 items")
         return try searching(query) { () throws(SQLiteError) in try page(query, after: after, limit: limit, frame()) }
+    }
+
+    fileprivate func page(
+        _ query: DeliveredQuery, above: Position, _ limit: Int
+    ) throws(ReplicaError) -> (items: [DeliveredItem], hasMore: Bool) {
+        precondition((1...1_000).contains(limit), "a page has 1 to 1,000 items")
+        return try searching(query) { () throws(SQLiteError) in
+            try page(query, above: above, limit: limit, frame())
+        }
     }
 
     fileprivate func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? {

@@ -1,3 +1,4 @@
+import Foundation
 import Peal
 import PealModel
 import PealReplica
@@ -7,10 +8,12 @@ enum InboxCommand {
     static let command = Command(
         name: "inbox", summary: "show an inbox: what was delivered, newest first",
         discussion: """
-            Works offline: without a hub it shows what the replica holds, and says so. With --watch it stays and shows the list
-            again whenever it changes.
+            On a terminal it is a full-screen viewer, live and offline: arrows or j and k move, Enter opens, r and u mark read and
+            unread, a archives, d deletes, U takes back, / searches, f filters, ? lists every key, q quits. Several --user are
+            tabs. Off a terminal, or with --plain, --json, --watch or --limit, it is a table or JSON lines: without a hub that
+            shows what the replica holds, and says so; with --watch it stays and shows the list again whenever it changes.
             """,
-        options: InboxOptions.all + [
+        options: InboxOptions.several + [
             Option(name: "unread", value: nil, help: "only unread ones"),
             Option(name: "read", value: nil, help: "only read ones"),
             Option(name: "unseen", value: nil, help: "only unseen ones"),
@@ -26,11 +29,22 @@ enum InboxCommand {
             Option(name: "until", value: "TIME", help: "delivered before"),
             Option(name: "search", value: "TEXT", help: "only those with this text in title or content"),
             Option(name: "limit", short: "n", value: "N", help: "items at most (50)"),
+            Option(name: "plain", value: nil, help: "a table, on a terminal too"),
             Option(name: "watch", short: "w", value: nil, help: "stay, and show every change"),
         ],
-        examples: ["peal inbox --user Mary --unread", "peal inbox --device --json --limit 10"], run: run)
+        examples: [
+            "peal inbox --user Mary --unread", "peal inbox --user Mary --user Bob",
+            "peal inbox --device --json --limit 10",
+        ], run: run)
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        let environment = ProcessInfo.processInfo.environment
+        if wantsViewer(arguments, environment: environment),
+            let end = try await view(arguments, environment: environment)
+        {
+            return end
+        }
+        guard arguments.all("user").count < 2 else { throw .usage("A table is of one user.") as CommandError }
         let query = try query(arguments)
         let limit = try arguments.int("limit", in: 1...10_000, default: 50)
         let inbox = try await InboxOptions.open(arguments)
