@@ -24,7 +24,8 @@ final class Tmux {
 
     deinit {
         _ = try? tmux(["kill-server"])
-        if server.isRunning { server.terminate() }
+        // With a program in front the server may stay: without it, the terminal is gone, and so is what runs on it.
+        if server.isRunning { kill(server.processIdentifier, SIGKILL) }
     }
 
     private func prepare(_ process: Process, _ words: [String]) {
