@@ -24,13 +24,20 @@ let package = Package(
         .default(enabledTraits: ["PostgreSQL"]),
     ],
     targets: [
-        // Level 0: system libraries, and the one C target.
+        // Level 0: system libraries, and the C targets.
         .systemLibrary(name: "CPealSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CPealPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CPealHTTP", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CPealCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CPealCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+        // Its pkg-config file has flags that the package manager refuses, and the library itself brings what it needs.
+        .target(
+            name: "CPealTerminal",
+            linkerSettings: [
+                .linkedLibrary("ncursesw", .when(platforms: [.linux])),
+                .linkedLibrary("ncurses", .when(platforms: [.macOS])),
+            ]),
         // libcrypto too: libwebsockets brings it, but does not link it for whoever asks what it says of a certificate.
         // libssl likewise, to exchange a server's certificate.
         .target(
@@ -59,7 +66,7 @@ let package = Package(
             name: "Peal", dependencies: ["CPealCrypto", "PealModel", "PealSQLite", "PealReplica", "PealWebSocket"],
             swiftSettings: swiftSettings),
         .executableTarget(
-            name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub"],
+            name: "PealCommand", dependencies: ["Peal", "PealReplica", "PealModel", "PealHub", "CPealTerminal"],
             swiftSettings: swiftSettings),
 
         // As an app would have them: no settings of ours.
@@ -123,8 +130,11 @@ let package = Package(
             name: "FaultsTests", dependencies: ["Faults", "PealModel", "PealReplica", "PealSQLite"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PealCommandTests", dependencies: ["PealCommand", "PealHub", "PealModel", "PealSQLite", "peal-load"],
-            swiftSettings: swiftSettings),
+            name: "PealCommandTests",
+            dependencies: [
+                "Peal", "PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "peal-load",
+            ],
+            exclude: ["Golden"], swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),
         .testTarget(
             name: "SimulationTests",

@@ -234,7 +234,7 @@ extension HubAPI {
 
     // MARK: Standing
 
-    /// Where an inbox stands, for ``PealReplica/ReplicaReader/verify(hub:)``. For a user, or for a project's back end with `inbox`.
+    /// Where an inbox stands, for ``PealReplica/ReplicaReader/verify(hub:items:)``. For a user, or for a project's back end with `inbox`.
     ///
     /// - Parameters:
     ///   - inbox: the inbox's id; nil for that of the user.

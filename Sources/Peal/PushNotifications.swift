@@ -13,7 +13,14 @@ public final class PushNotifications: Sendable {
     /// The one of an app with one instance.
     public static let shared = PushNotifications()
 
-    private static let defaults = Mutex<(hub: String?, directory: String?)>((nil, nil))
+    private struct Defaults {
+        var hub: String?
+        var directory: String?
+        var authorityPath: String?
+        var proxy: HubProxy?
+    }
+
+    private static let defaults = Mutex(Defaults())
 
     /// The hub's URL, `http://host[:port]` or `https://…`, that ``start(instanceId:)`` takes. Any thread.
     public static var hub: String? {
@@ -25,6 +32,19 @@ public final class PushNotifications: Sendable {
     public static var directory: String? {
         get { defaults.withLock { $0.directory } }
         set { defaults.withLock { $0.directory = newValue } }
+    }
+
+    /// A PEM file of certificate authorities in place of the system's, for starts from now on of objects that were given none; nil, as it is at first,
+    /// for the system's. Any thread.
+    public static var authorityPath: String? {
+        get { defaults.withLock { $0.authorityPath } }
+        set { defaults.withLock { $0.authorityPath = newValue } }
+    }
+
+    /// An HTTP proxy before the hub, for starts from now on of objects that were given none; nil, as it is at first, for none. Any thread.
+    public static var proxy: HubProxy? {
+        get { defaults.withLock { $0.proxy } }
+        set { defaults.withLock { $0.proxy = newValue } }
     }
 
     /// What is there between a start and a stop.
@@ -69,6 +89,8 @@ public final class PushNotifications: Sendable {
     let callbacks: CallbackContext
     let registrar: any PushTokenSource
     let tokenTimeout: Duration
+    private let authorityPath: String?
+    private let proxy: HubProxy?
     let log: @Sendable (String) -> Void
 
     /// Seconds that a call waits for a hub that is there.
@@ -82,14 +104,19 @@ public final class PushNotifications: Sendable {
     ///   - callbacks: where completions and delegates are called; by default the main queue.
     ///   - registrar: gives this device's push token; by default what the system has.
     ///   - tokenTimeout: how long a token provider may take.
+    ///   - authorityPath: a PEM file of certificate authorities in place of the system's; nil for what the type has.
+    ///   - proxy: an HTTP proxy before the hub; nil for what the type has.
     ///   - log: takes a line for whoever debugs, on any thread; never holds a secret, a token or a body.
     public init(
         callbacks: CallbackContext = .main, registrar: (any PushTokenSource)? = nil,
-        tokenTimeout: Duration = .seconds(60), log: @escaping @Sendable (String) -> Void = { _ in }
+        tokenTimeout: Duration = .seconds(60), authorityPath: String? = nil, proxy: HubProxy? = nil,
+        log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.callbacks = callbacks
         self.registrar = registrar ?? SystemTokenSource()
         self.tokenTimeout = tokenTimeout
+        self.authorityPath = authorityPath
+        self.proxy = proxy
         self.log = log
     }
 
@@ -130,7 +157,7 @@ public final class PushNotifications: Sendable {
     ///   - directory: a folder of the app's; by default `peal` in the user's data directory (`$XDG_DATA_HOME`, else `~/.local/share`).
     /// - Throws: ``PealError``: `badURL`, `invalid` for an empty id or where it runs for another instance, `inUse`, `file`.
     public func start(hub: String, instanceId: String, directory: String? = nil) throws(PealError) {
-        let address = try HubAddress(hub)
+        let address = try HubAddress(hub, proxy: proxy ?? Self.proxy)
         guard !instanceId.isEmpty else { throw PealError(.invalid, "an instance id is not empty") }
         let folder = (directory ?? PealClient.defaultDirectory) + "/push-" + PealClient.fileName(instanceId)
         try life.withLock { (started: inout Started?) throws(PealError) in
@@ -215,6 +242,7 @@ public final class PushNotifications: Sendable {
     ) -> Inbox.Configuration {
         var configuration = Inbox.Configuration(
             path: path, identity: identity, proof: Proof(), project: instance, hub: hub)
+        configuration.authorityPath = authorityPath ?? Self.authorityPath
         configuration.log = log
         return configuration
     }

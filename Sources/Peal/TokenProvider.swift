@@ -36,6 +36,7 @@ public final class BeamsTokenProvider: TokenProvider {
     public let authURL: String
     private let getAuthData: @Sendable () -> AuthData
     private let authorityPath: String?
+    private let proxy: HubProxy?
 
     /// Bytes of an answer: a token and some room.
     private static let answerBytes = 64 * 1_024
@@ -47,12 +48,15 @@ public final class BeamsTokenProvider: TokenProvider {
     /// - Parameters:
     ///   - authURL: `http://…` or `https://…`; may hold a query of its own.
     ///   - authorityPath: a PEM file of certificate authorities in place of the system's.
+    ///   - proxy: an HTTP proxy before the server; nil for none.
     ///   - getAuthData: headers and query parameters of each request. Called on any thread.
     public init(
-        authURL: String, authorityPath: String? = nil, getAuthData: @escaping @Sendable () -> AuthData = { AuthData() }
+        authURL: String, authorityPath: String? = nil, proxy: HubProxy? = nil,
+        getAuthData: @escaping @Sendable () -> AuthData = { AuthData() }
     ) {
         self.authURL = authURL
         self.authorityPath = authorityPath
+        self.proxy = proxy
         self.getAuthData = getAuthData
     }
 
@@ -82,7 +86,7 @@ public final class BeamsTokenProvider: TokenProvider {
         url += (url.contains("?") ? (url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&") : "?") + query
         let request = HTTPClientRequest(
             "GET", url, headers: data.headers.map { (name: $0.key, value: $0.value) }, authorityPath: authorityPath,
-            timeoutSeconds: Self.seconds, maximumAnswerBytes: Self.answerBytes)
+            proxy: proxy?.address, timeoutSeconds: Self.seconds, maximumAnswerBytes: Self.answerBytes)
         let answer: HTTPClientAnswer
         do throws(WebSocketError) {
             answer = try await SocketService.shared().answer(to: request)

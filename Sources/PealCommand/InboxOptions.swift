@@ -39,24 +39,38 @@ enum InboxOptions {
         return try HubProxy.environment(for: hub)
     }
 
+    /// The same where several users can be shown at once.
+    static let several: [Option] = all.map { option in
+        guard option.name == "user" || option.name == "hmac" else { return option }
+        var option = option
+        option.repeats = true
+        return option
+    }
+
     /// Opens the inbox that the options name; nothing is connected yet.
     static func open(_ arguments: Arguments, device: Bool = false) async throws -> Inbox {
-        let key = try arguments.required(
-            "key", "Give --key KEY, or set PEAL_KEY; `peal hub` printed it at its first start.")
-        let verbose = arguments.has("verbose")
-        let hub = arguments.value("hub") ?? "http://127.0.0.1:8080"
-        let client = try PealClient(
-            hub: hub, apiKey: key, logLevel: verbose ? .debug : .none,
-            directory: arguments.value("directory"), authorityPath: arguments.value("ca"),
-            proxy: proxy(arguments, hub: hub),
-            log: { Output.note("peal: \($0)") })
+        let client = try client(arguments) { Output.note("peal: \($0)") }
         if device || arguments.has("device") { return try await client.device() }
         guard arguments.value("user") != nil || arguments.value("email") != nil else {
-            throw CommandError(
-                code: .usage, message: "Whose inbox?", hint: "Give --user ID, --email ADDRESS, or --device.")
+            throw nobody
         }
         return try await client.user(
             externalID: arguments.value("user"), email: arguments.value("email"), hmac: arguments.value("hmac"))
+    }
+
+    /// No inbox was named.
+    static let nobody = CommandError(
+        code: .usage, message: "Whose inbox?", hint: "Give --user ID, --email ADDRESS, or --device.")
+
+    /// A client as the options have it; nothing is opened yet.
+    static func client(_ arguments: Arguments, log: @escaping @Sendable (String) -> Void) throws -> PealClient {
+        let key = try arguments.required(
+            "key", "Give --key KEY, or set PEAL_KEY; `peal hub` printed it at its first start.")
+        let hub = arguments.value("hub") ?? "http://127.0.0.1:8080"
+        return try PealClient(
+            hub: hub, apiKey: key, logLevel: arguments.has("verbose") ? .debug : .none,
+            directory: arguments.value("directory"), authorityPath: arguments.value("ca"),
+            proxy: proxy(arguments, hub: hub), log: log)
     }
 
     /// Connects, unless that is not wanted, and waits until the replica stands at the hub's head and every act that is due is

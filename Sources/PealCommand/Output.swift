@@ -43,16 +43,14 @@ enum Output {
         }
     }
 
-    /// Text that somebody else wrote, made safe for a terminal: control characters become a space.
+    /// Text that somebody else wrote, made safe for a terminal: control characters, and those of a text's direction, become a space.
     static func safe(_ text: String) -> String {
         // Most texts have none: those are C0, DEL, or begin with C2 or E2 in UTF-8.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 && $0 != 0xE2 }) { return text }
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
-            let control = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-            // Bidirectional overrides can make a line lie about its own order.
-            let override = (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
-            scalars.append(control || override ? " " : scalar)
+            let isUnsafe = TerminalText.isControl(scalar) || TerminalText.isDirectional(scalar)
+            scalars.append(isUnsafe ? " " : scalar)
         }
         return String(scalars)
     }

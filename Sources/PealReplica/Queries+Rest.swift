@@ -1,12 +1,6 @@
 internal import PealModel
 internal import PealSQLite
 
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
-
 /// Interests, outbox and inspection.
 extension Queries {
     func interests() throws(SQLiteError) -> [String] { try Overlay.shownInterests(connection).sorted() }
@@ -52,7 +46,7 @@ extension Queries {
         let page = try connection.int("PRAGMA page_size")
         let restored = try restored()
         return Inspection(
-            path: connection.path, version: try connection.int("PRAGMA user_version"), identity: state.identity,
+            path: path, version: try connection.int("PRAGMA user_version"), identity: state.identity,
             project: state.project, inbox: state.inbox, replica: state.replica, cursor: state.cursor, time: state.time,
             clockOffset: state.clockOffset, attempt: state.attempt, nextN: state.nextN, wentBack: restored.wentBack,
             wentBackLost: restored.lost, forked: restored.forked, diverged: state.divergence.reported,
@@ -62,7 +56,7 @@ extension Queries {
             unknown: try connection.int("SELECT count(*) FROM raw WHERE reason IS NULL"),
             quarantined: try quarantined(),
             staged: try Stage.load(connection)?.rows,
-            fileBytes: try connection.int("PRAGMA page_count") * page, walBytes: Self.size(connection.path + "-wal"),
+            fileBytes: try connection.int("PRAGMA page_count") * page, walBytes: RawFile.size(path + "-wal"),
             freeBytes: try connection.int("PRAGMA freelist_count") * page,
             problems: integrity ? try connection.integrityProblems() : nil, sessions: try sessions())
     }
@@ -90,9 +84,9 @@ extension Queries {
         return found
     }
 
-    private func sessions() throws(SQLiteError) -> [Inspection.Session] {
+    func sessions() throws(SQLiteError) -> [Inspection.Session] {
         let query = try connection.prepare(
-            "SELECT attempt, started, welcomed, mode, ended, code, reason FROM session ORDER BY started DESC, attempt DESC"
+            "SELECT attempt, started, welcomed, mode, ended, code, reason FROM session ORDER BY started DESC, attempt DESC LIMIT 20"
         )
         var found: [Inspection.Session] = []
         while try query.step() {
@@ -103,10 +97,5 @@ extension Queries {
                     reason: query.optionalText(6)))
         }
         return found
-    }
-
-    private static func size(_ path: String) -> Int64 {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 }

@@ -30,7 +30,7 @@ extension Queries {
         let query = try normal(query)
         let upTo = head - run.upTo > Self.runPositions ? run.upTo + Self.runPositions : head
         let branch = upwards(query, above: run.upTo, upTo: upTo)
-        run.items = try self.run(query, branch, page: limit, upwards: true, frame) { (row) throws(SQLiteError) in
+        run.items = try self.run(query, branch, page: limit, isUpward: true, frame) { (row) throws(SQLiteError) in
             var found: [DeliveredItem] = []
             while try row.step() { found.append(Self.item(row)) }
             return found

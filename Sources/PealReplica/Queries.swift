@@ -9,10 +9,16 @@ internal import PealSQLite
 final class Queries {
     let connection: Connection
     let clock: ReplicaClock
+    /// Where the file lies; the connection may have a copy of it.
+    let path: String
+    /// What is wrong with it as a file, where somebody has looked.
+    let fileProblems: [String]
 
-    init(connection: Connection, clock: ReplicaClock) {
+    init(connection: Connection, clock: ReplicaClock, path: String? = nil, problems: [String] = []) {
         self.connection = connection
         self.clock = clock
+        fileProblems = problems
+        self.path = path ?? connection.path
     }
 
     func read<R>(_ body: () throws(SQLiteError) -> R) throws(ReplicaError) -> R {
@@ -89,18 +95,13 @@ final class Queries {
         let parts = Self.parts(query, driver)
         // One more than is wanted shows whether there is a next page.
         var items: [DeliveredItem] = []
-        for branch in Branch.all(query, driver: driver, frame) {
-            var found: [DeliveredItem] = []
-            for part in parts {
-                found += try run(part, branch, page: limit + 1, frame, before: after?.before) {
-                    (row) throws(SQLiteError) in
-                    var found: [DeliveredItem] = []
-                    while try row.step() { found.append(Self.item(row)) }
-                    return found
-                }
+        for var branch in Branch.all(query, driver: driver, frame) {
+            // In the branch's own bound: SQLite takes one of two bounds for its index, and walks to the other.
+            if let before = after?.before {
+                guard before > branch.above + 1 else { continue }
+                branch.upTo = min(branch.upTo, before - 1)
             }
-            // Of a branch each part is sorted, and no item is in two.
-            items += parts.count > 1 ? found.sorted { $0.number > $1.number } : found
+            items += try rows(parts, branch, limit + 1, frame)
             // Branches go downwards and do not overlap.
             if items.count > limit { break }
         }
@@ -109,6 +110,41 @@ final class Queries {
         return DeliveredPage(
             items: items, next: isLast ? nil : items.last.map { PageCursor(before: $0.number) }, view: frame.view,
             isPartial: frame.isPartial)
+    }
+
+    /// The items of a query that lie just above a position, the nearest ones, newest first; and whether there are more above them.
+    func page(
+        _ query: DeliveredQuery, above: Position, limit: Int, _ frame: Frame
+    ) throws(SQLiteError) -> (items: [DeliveredItem], hasMore: Bool) {
+        let query = try normal(query)
+        let driver = Driver(query)
+        let parts = Self.parts(query, driver)
+        var items: [DeliveredItem] = []
+        for var branch in Branch.all(query, driver: driver, frame).reversed() {
+            guard branch.upTo > above else { continue }
+            branch.above = max(branch.above, above)
+            items += try rows(parts, branch, limit + 1, isUpward: true, frame)
+            if items.count > limit { break }
+        }
+        let hasMore = items.count > limit
+        if hasMore { items.removeLast(items.count - limit) }
+        return (items.reversed(), hasMore)
+    }
+
+    /// Up to a number of rows of a branch: each part comes sorted, and no item is in two.
+    private func rows(
+        _ parts: [DeliveredQuery], _ branch: Branch, _ count: Int, isUpward: Bool = false, _ frame: Frame
+    ) throws(SQLiteError) -> [DeliveredItem] {
+        var found: [DeliveredItem] = []
+        for part in parts {
+            found += try run(part, branch, page: count, isUpward: isUpward, frame) { (row) throws(SQLiteError) in
+                var rows: [DeliveredItem] = []
+                while try row.step() { rows.append(Self.item(row)) }
+                return rows
+            }
+        }
+        guard parts.count > 1 else { return found }
+        return found.sorted { ($0.number > $1.number) != isUpward }
     }
 
     /// The item at a position, where it is one of the query's: one look into the table.
@@ -193,8 +229,8 @@ final class Queries {
         var page: Int?
         /// A count that tells how many are unread and unseen, too.
         var countsStates = false
-        /// Oldest first.
-        var upwards = false
+        /// A page that goes up from the branch's beginning.
+        var isUpward = false
 
         init(_ query: DeliveredQuery, _ branch: Branch, _ frame: Frame, page: Int?) {
             self.query = query
@@ -218,8 +254,8 @@ final class Queries {
             select += ", coalesce(sum(1 - (\(read))), 0), coalesce(sum(1 - (\(seen))), 0)"
         }
         let place = branch.place
-        let order = shape.upwards ? "ASC" : "DESC"
-        let tail = shape.page.map { " AND \(place) < ?6 ORDER BY \(place) \(order) LIMIT \($0)" } ?? ""
+        let direction = shape.isUpward ? "" : " DESC"
+        let tail = shape.page.map { " ORDER BY \(place)\(direction) LIMIT \($0)" } ?? ""
         return "SELECT \(select) FROM \(branch.source) WHERE \(branch.condition)"
             + Filter.sql(shape.query, branch, frame) + tail
     }
@@ -229,14 +265,14 @@ final class Queries {
     /// - Parameters:
     ///   - page: the rows of a page; nil for a count.
     ///   - countsStates: a count that tells how many are unread and unseen, too.
-    ///   - upwards: a page that goes from the oldest to the newest.
+    ///   - isUpward: a page that begins with the branch's oldest.
     func run<R>(
-        _ query: DeliveredQuery, _ branch: Branch, page: Int?, countsStates: Bool = false, upwards: Bool = false,
-        _ frame: Frame, before: Position? = nil, _ body: (borrowing Statement) throws(SQLiteError) -> R
+        _ query: DeliveredQuery, _ branch: Branch, page: Int?, countsStates: Bool = false, isUpward: Bool = false,
+        _ frame: Frame, _ body: (borrowing Statement) throws(SQLiteError) -> R
     ) throws(SQLiteError) -> R {
         var shape = Shape(query, branch, frame, page: page)
         shape.countsStates = countsStates
-        shape.upwards = upwards
+        shape.isUpward = isUpward
         let statement: PreparedQuery
         if let found = prepared[shape] {
             statement = found
@@ -248,7 +284,6 @@ final class Queries {
         }
         defer { statement.reset() }
         bindFrame(frame, statement.statement)
-        if page != nil { statement.statement.bind(6, before ?? Position.max) }
         statement.statement.bind(7, branch.above)
         statement.statement.bind(8, branch.upTo)
         Filter.bind(query, statement.statement)
@@ -263,13 +298,14 @@ final class Queries {
     }
 
     /// The plans of a page's branches, or of a count's, for tests that hold a query to its index.
-    func plans(_ query: DeliveredQuery, count: Bool = false) throws(SQLiteError) -> [String] {
+    func plans(_ query: DeliveredQuery, count: Bool = false, isUpward: Bool = false) throws(SQLiteError) -> [String] {
         let query = try normal(query)
         let frame = try frame()
         var lines: [String] = []
         for branch in Branch.all(query, driver: Driver(query), frame) {
             for part in Self.parts(query, Driver(query)) {
-                let shape = Shape(part, branch, frame, page: count ? nil : 51)
+                var shape = Shape(part, branch, frame, page: count ? nil : 51)
+                shape.isUpward = isUpward
                 lines += try connection.queryPlan(sql(shape, branch, frame))
             }
         }
@@ -282,7 +318,7 @@ final class Queries {
         let frame = try frame()
         let branch = upwards(query, above: 0, upTo: frame.view.position)
         var shape = Shape(query, branch, frame, page: 50)
-        shape.upwards = true
+        shape.isUpward = true
         return try connection.queryPlan(sql(shape, branch, frame))
     }
 }

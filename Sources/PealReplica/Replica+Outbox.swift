@@ -147,6 +147,14 @@ extension Replica {
         try remove(uid, journal: false) { $0.state == .held }
     }
 
+    /// Lets an act that is held go: it can be sent, and no longer be taken back. Blocking.
+    package func release() throws(ReplicaError) {
+        try write(.full) { () throws(SQLiteError) in
+            try connection.execute("UPDATE outbox SET state = 1, hold_until = NULL WHERE state = 0")
+            if connection.changes > 0 { change.outbox = true }
+        }
+    }
+
     /// Forgets a dead letter, or an act that has not been sent. What was sent cannot be taken back. Blocking.
     ///
     /// - Returns: false where there is none such.

@@ -11,4 +11,13 @@ extension Replica {
             throw ReplicaError(error)
         }
     }
+
+    /// Bounds the pages of the file that are kept in memory, from now on.
+    package func limitCache(kibibytes: Int) throws(ReplicaError) {
+        do throws(SQLiteError) {
+            try connection.execute("PRAGMA cache_size = -\(kibibytes)")
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
 }

@@ -71,7 +71,7 @@ public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible 
             case .busy: "Another process is busy with it. Open it again when that one is done."
             case .readOnly: "Make the file and its folder writable."
             case .corrupt:
-                "Look at it with `peal inspect --verify`. Without it the hub sends all again, but acts that had not gone out are lost."
+                "Look at it with `peal inspect verify`. Without it the hub sends all again, but acts that had not gone out are lost."
             case .noMemory: "Nothing was changed. Open it again."
             default: nil
             }

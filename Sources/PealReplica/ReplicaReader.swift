@@ -49,6 +49,26 @@ extension Replica: ReplicaReading {
         _ query: DeliveredQuery, after: PageCursor?, limit: Int = 50
     ) throws(ReplicaError) -> DeliveredPage { try queries.page(query, after, limit) }
 
+    /// The items of a query just above a position, the nearest `limit` of them, newest first, and whether there are more above. Blocking.
+    package func page(
+        _ query: DeliveredQuery, above: Position, limit: Int
+    ) throws(ReplicaError) -> (items: [DeliveredItem], hasMore: Bool) { try queries.page(query, above: above, limit) }
+
+    /// Takes some of the items that a search would not find yet into the index of words, some hundredths of a second long, so that whoever
+    /// fills it bit by bit leaves time for others. Blocking.
+    ///
+    /// - Returns: whether every item is in it now.
+    package func fillWords() throws(ReplicaError) -> Bool {
+        do throws(SQLiteError) {
+            let index = WordIndex(connection)
+            let isComplete = try connection.transaction(.deferred) { () throws(SQLiteError) in try index.isComplete() }
+            if isComplete { return true }
+            return try connection.transaction(.immediate) { () throws(SQLiteError) in try index.fill() }
+        } catch {
+            throw ReplicaError(error)
+        }
+    }
+
     /// An item by its id, silent, expired and archived ones too; nil where it is not there. Blocking.
     public func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? { try queries.item(id) }
 
@@ -117,6 +137,8 @@ extension Replica: ReplicaReading {
 /// executor, which may be another one than the replica's; every call blocks. Throws ``ReplicaError`` as ``Replica`` does.
 public final class ReplicaReader: ReplicaReading {
     let queries: Queries
+    /// The file as it lies there, where that was asked for.
+    let specimen: Specimen?
 
     /// Opens a file that a ``Replica`` has made, also one of a newer version. Blocking.
     ///
@@ -127,6 +149,28 @@ public final class ReplicaReader: ReplicaReading {
             let version = try ReplicaFile.migrator.check(connection, allowsNewer: true)
             guard version > 0 else { throw SQLiteError(.notADatabase, "\(path) is empty") }
             queries = Queries(connection: connection, clock: clock)
+            specimen = nil
+        } catch {
+            throw ReplicaError(error, opening: path)
+        }
+    }
+
+    /// Opens a file as it lies there – live, copied, without its log, cut off or damaged – changes nothing of it and leaves nothing beside
+    /// it (docs/inspector.md). Blocking; where it reads a private copy, as long as copying takes.
+    ///
+    /// - Throws: ``ReplicaError``: `cantOpen` where there is none, `notAReplica`, `corrupt`; ``FileSurvey`` says more.
+    public init(inspecting path: String, clock: ReplicaClock = .system) throws(ReplicaError) {
+        do throws(SQLiteError) {
+            let specimen = try Specimen(path)
+            let version = try ReplicaFile.migrator.check(specimen.connection, allowsNewer: true)
+            guard version > 0 else {
+                throw SQLiteError(
+                    .notADatabase,
+                    "\(path) holds no tables: all that was in it stood in its write-ahead log, which is not here")
+            }
+            queries = Queries(
+                connection: specimen.connection, clock: clock, path: path, problems: specimen.problems)
+            self.specimen = specimen
         } catch {
             throw ReplicaError(error, opening: path)
         }
@@ -197,6 +241,15 @@ extension Queries {
     ) throws(ReplicaError) -> DeliveredPage {
         precondition((1...1_000).contains(limit), "a page has 1 to 1,000 items")
         return try searching(query) { () throws(SQLiteError) in try page(query, after: after, limit: limit, frame()) }
+    }
+
+    fileprivate func page(
+        _ query: DeliveredQuery, above: Position, _ limit: Int
+    ) throws(ReplicaError) -> (items: [DeliveredItem], hasMore: Bool) {
+        precondition((1...1_000).contains(limit), "a page has 1 to 1,000 items")
+        return try searching(query) { () throws(SQLiteError) in
+            try page(query, above: above, limit: limit, frame())
+        }
     }
 
     fileprivate func item(_ id: ItemID) throws(ReplicaError) -> DeliveredItem? {

@@ -41,7 +41,7 @@ public struct Verification: Equatable, Sendable {
     public static let maximumEvidence = 5
 }
 
-/// What a hub says of an inbox, for ``ReplicaReader/verify(hub:)``.
+/// What a hub says of an inbox, for ``ReplicaReader/verify(hub:items:)``.
 public struct HubStanding: Equatable, Sendable {
     /// The inbox's id.
     public var inbox: String
@@ -76,6 +76,43 @@ public struct HubStanding: Equatable, Sendable {
     }
 }
 
+/// The items that a hub lists, for ``ReplicaReader/verify(hub:items:)``.
+public struct HubItems: Equatable, Sendable {
+    /// The hub's head while they were listed.
+    public var position: Position
+    /// Each item, in any order.
+    public var items: [Item]
+    /// Nothing is compared below this position, because the list ends there; 0 where it is whole.
+    public var above: Position
+
+    /// What a hub says of an item.
+    public struct Item: Equatable, Sendable {
+        /// Its number.
+        public var number: Position
+        /// Whether it is read.
+        public var read: Bool
+        /// Whether it is seen.
+        public var seen: Bool
+        /// Whether it is archived.
+        public var archived: Bool
+
+        /// An item of its parts.
+        public init(number: Position, read: Bool, seen: Bool, archived: Bool) {
+            self.number = number
+            self.read = read
+            self.seen = seen
+            self.archived = archived
+        }
+    }
+
+    /// A list of its parts.
+    public init(position: Position, items: [Item], above: Position) {
+        self.position = position
+        self.items = items
+        self.above = above
+    }
+}
+
 extension Replica {
     /// Checks every invariant that the file can show, and with a hub's standing those that both show. Blocking; reads all of
     /// the file. A check that the file is too damaged for fails, and does not throw.
@@ -85,9 +122,9 @@ extension Replica {
 }
 
 extension ReplicaReader {
-    /// Checks every invariant that the file can show, and with a hub's standing those that both show. Blocking; reads all of
-    /// the file. A check that the file is too damaged for fails, and does not throw.
-    public func verify(hub: HubStanding? = nil) throws(ReplicaError) -> Verification {
-        try queries.verification(hub)
+    /// Checks every invariant that the file can show, with a hub's standing those that both show, and with its list each item by itself.
+    /// Blocking; reads all of the file. A check that the file is too damaged for fails, and does not throw.
+    public func verify(hub: HubStanding? = nil, items: HubItems? = nil) throws(ReplicaError) -> Verification {
+        try queries.verification(hub, items)
     }
 }

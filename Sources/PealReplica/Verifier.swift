@@ -3,12 +3,12 @@ internal import PealSQLite
 
 extension Queries {
     /// All checks on one state of the file.
-    func verification(_ hub: HubStanding?) throws(ReplicaError) -> Verification {
+    func verification(_ hub: HubStanding?, _ items: HubItems? = nil) throws(ReplicaError) -> Verification {
         do throws(SQLiteError) {
             try connection.execute("BEGIN DEFERRED")
             // Not a commit: where the file is damaged that fails, and what was found is to be told.
             defer { connection.rollback() }
-            return try Verifier(self, hub).run()
+            return try Verifier(self, hub, items).run()
         } catch {
             throw ReplicaError(error)
         }
@@ -23,10 +23,12 @@ struct Verifier {
     /// How far into the log the base may reach: the cursor, but where a first snapshot is being loaded.
     let reach: Position
     private let hub: HubStanding?
+    private let items: HubItems?
 
-    init(_ queries: Queries, _ hub: HubStanding?) throws(SQLiteError) {
+    init(_ queries: Queries, _ hub: HubStanding?, _ items: HubItems? = nil) throws(SQLiteError) {
         self.queries = queries
         self.hub = hub
+        self.items = items
         connection = queries.connection
         let state = try ReplicaState.loadOrFail(connection)
         self.state = state
@@ -47,6 +49,7 @@ struct Verifier {
             }
             checks.append(Verification.Check(name: name, claim: claim, result: result))
         }
+        check("file", "nothing of the file is missing") { () throws(SQLiteError) in queries.fileProblems }
         check("integrity", "SQLite finds the file whole") { () throws(SQLiteError) in try connection.integrityProblems()
         }
         check("identity", "the replica's own row says one thing", identity)
@@ -63,7 +66,10 @@ struct Verifier {
         check("outbox", "numbers of the outbox are dense, in order, and below the next one", outbox)
         check("journal", "no act is both waiting and settled", journal)
         check("stage", "what is staged fits together", stage)
-        if let hub { checks += against(hub) }
+        if let hub {
+            checks += against(hub)
+            if let items { checks.append(compare(items, now: hub.time)) }
+        }
         return Verification(position: state.cursor.position, checks: checks)
     }
 

@@ -18,8 +18,14 @@ func openDatabase(_ path: String, _ options: Connection.Options) throws(SQLiteEr
             try createPrivateFile(path)
         }
     }
+    var name = path
+    if options.isImmutable {
+        precondition(options.readOnly, "what nobody changes is not written")
+        flags |= SQLITE_OPEN_URI
+        name = "file:" + uriPath(path) + "?immutable=1"
+    }
     var handle: OpaquePointer?
-    let result = sqlite3_open_v2(path, &handle, flags, options.vfs)
+    let result = sqlite3_open_v2(name, &handle, flags, options.vfs)
     guard result == SQLITE_OK, let opened = handle else {
         let error = SQLiteError.last(handle)
         sqlite3_close_v2(handle)
@@ -31,6 +37,23 @@ func openDatabase(_ path: String, _ options: Connection.Options) throws(SQLiteEr
         throw SQLiteError(.readOnly, "the file cannot be written")
     }
     return opened
+}
+
+/// A path as SQLite's URIs want it: what could end or change one is escaped.
+private func uriPath(_ path: String) -> String {
+    var escaped = ""
+    for byte in path.utf8 {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+            UInt8(ascii: "_"):
+            escaped.unicodeScalars.append(Unicode.Scalar(byte))
+        default:
+            let digits = String(byte, radix: 16, uppercase: true)
+            escaped += "%" + (digits.count == 1 ? "0" : "") + digits
+        }
+    }
+    return escaped
 }
 
 /// Makes an empty file of mode 0600 unless something is there; SQLite gives its log and its index the same mode.

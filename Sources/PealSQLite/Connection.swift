@@ -22,6 +22,9 @@ public final class Connection {
         public var synchronous = Synchronous.full
         /// Bytes of a page in a file that this makes; a power of two from 512 to 65,536.
         public var pageSize = 4_096
+        /// Reads a file of which the caller knows that nobody changes it: no lock is taken, nothing is made beside it, and a log or a
+        /// journal beside it is passed over. With ``readOnly`` only.
+        public var isImmutable = false
         /// The name of the SQLite VFS that the file is used through; nil for the system's. Tests give one that fails
         /// (docs/faults.md); it must be registered. A new file is still made on the system's.
         public var vfs: String?

@@ -68,7 +68,7 @@ struct SharedFileTests {
         // Nobody else has the file open when it dies: the next one finds all of it.
         _ = owner.kill()
         let file = device.path + "/id-%4dary.peal"
-        let inspected = try Peal.run("inspect", "--verify", "--json", "--hub", hub.http, file)
+        let inspected = try Peal.run("inspect", "verify", "--json", "--hub", hub.http, file)
         #expect(inspected.status == 0, "\(inspected)")
         let found = try JSONSerialization.jsonObject(with: Data(Peal.run("inspect", "--json", file).output.utf8))
         let journal = try #require((found as? [String: Any])?["journal"] as? Int)

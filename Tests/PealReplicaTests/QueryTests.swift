@@ -97,11 +97,38 @@ import Testing
             (DeliveredQuery(), ["PRIMARY KEY", "item_loose_unarchived"]),
         ]
         for (query, indexes) in expected {
-            let plan = try replica.queries.plans(query)
-            let leading = plan.filter { $0.hasPrefix("SEARCH item") || $0.hasPrefix("SCAN item") }
-            #expect(leading.count == indexes.count, "\(plan)")
-            for (line, index) in zip(leading, indexes) { #expect(line.contains(index), "\(plan)") }
-            #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN item") }, "\(plan)")
+            for isUpward in [false, true] {
+                let plan = try replica.queries.plans(query, isUpward: isUpward)
+                let leading = plan.filter { $0.hasPrefix("SEARCH item") || $0.hasPrefix("SCAN item") }
+                #expect(leading.count == indexes.count, "\(plan)")
+                for (line, index) in zip(leading, indexes) { #expect(line.contains(index), "\(plan)") }
+                #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN item") }, "\(plan)")
+            }
+        }
+    }
+
+    @Test func `a page upward holds what lies just above, over every branch`() throws {
+        let folder = Folder()
+        let (replica, hub) = try filled(folder) { hub in
+            for number in 0..<40 { hub.publish(category: number % 3 == 0 ? "a" : nil) }
+            hub.other(.mark(.read, upTo: 20))
+            hub.other(.read(items: [hub.items[4], hub.items[11]], on: false, passive: false))
+            hub.other(.archive(items: [hub.items[7], hub.items[30]], on: true))
+        }
+        let queries = [
+            DeliveredQuery(), DeliveredQuery(read: false), DeliveredQuery(read: true), DeliveredQuery(archived: true),
+            DeliveredQuery(archived: nil), DeliveredQuery(categories: ["a"]),
+        ]
+        for query in queries {
+            let all = try replica.page(query, after: nil, limit: 1_000).items
+            for position in 0...hub.head {
+                let wanted = all.filter { $0.number > position }
+                let page = try replica.page(query, above: position, limit: 5)
+                #expect(page.items == wanted.suffix(5))
+                #expect(page.hasMore == (wanted.count > 5))
+                let down = try replica.page(query, after: PageCursor(before: position), limit: 5)
+                #expect(down.items == Array(all.filter { $0.number < position }.prefix(5)))
+            }
         }
         let all = try replica.connection.queryPlan(Queries.allItemsSQL)
         #expect(all.first?.hasPrefix("SEARCH item USING INTEGER PRIMARY KEY (rowid<?)") == true, "\(all)")

@@ -50,7 +50,8 @@ private struct Bench {
         #expect(found.position == 12)
         #expect(
             found.checks.map(\.name) == [
-                "integrity", "identity", "cursor", "sum", "registers", "marks", "readIsSeen", "bodies", "counts",
+                "file", "integrity", "identity", "cursor", "sum", "registers", "marks", "readIsSeen", "bodies",
+                "counts",
                 "tally", "overlay", "outbox", "journal", "stage",
             ])
         #expect(found.checks.allSatisfy { $0.result == .passed })

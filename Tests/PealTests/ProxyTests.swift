@@ -39,6 +39,28 @@ import Testing
         await bench.stop()
     }
 
+    @Test func `a device with interests goes through the proxy, and so does its token provider`() async throws {
+        let bench = try Bench()
+        let proxy = try TunnelProxy(credentials: nil)
+        let through = try HubProxy("127.0.0.1:\(proxy.port)")
+        let device = PushNotifications(proxy: through)
+        try device.start(
+            hub: bench.url, instanceId: bench.hub.project.instance, directory: bench.directory + "/device")
+        try device.addDeviceInterest(interest: "dogs")
+        #expect(await eventually { device.status.state == .live && device.status.outboxDepth == 0 })
+        #expect(proxy.asked.contains("127.0.0.1:\(bench.hub.webSocketPort)"), "\(proxy.asked)")
+        let provider = BeamsTokenProvider(authURL: "http://127.0.0.1:9/auth", proxy: through)
+        let error = await withCheckedContinuation { (done: CheckedContinuation<(any Error)?, Never>) in
+            do { try provider.fetchToken(userId: "mary") { done.resume(returning: $1) } } catch {
+                done.resume(returning: error)
+            }
+        }
+        #expect((error as? PealError)?.code == .unreachable)
+        #expect(proxy.asked.contains("127.0.0.1:9"), "\(proxy.asked)")
+        device.close()
+        await bench.stop()
+    }
+
     @Test func `wrong credentials, and a proxy that is away, are an unreachable hub, and no text holds the password`()
         async throws
     {

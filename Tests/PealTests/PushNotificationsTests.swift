@@ -107,6 +107,25 @@ struct PushNotificationsTests {
         #expect(try await bench.interests(of: try #require(try await again.device())) == ["apple"])
     }
 
+    @Test func `a process that is killed right after a call has made it`() async throws {
+        let bench = try Bench()
+        let (folder, instance) = (bench.directory + "/a", bench.hub.project.instance)
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [folder = folder as String, instance = instance as String] in
+            let client = PushNotifications()
+            try client.start(hub: "http://127.0.0.1:1", instanceId: instance, directory: folder)
+            client.registerDeviceToken(Data([1]))
+            try client.setDeviceInterests(interests: ["apple", "pear"])
+            try client.removeDeviceInterest(interest: "pear")
+            kill(getpid(), SIGKILL)
+        }
+        let again = try bench.started("a")
+        #expect(again.getDeviceInterests() == ["apple"])
+        #expect(await again.settled())
+        #expect(try await bench.interests(of: try #require(try await again.device())) == ["apple"])
+        #expect(files(bench, "a").count == 1)
+    }
+
     @Test func `a device has 5,000 interests and not one more, and long ones that no single act holds`() async throws {
         let bench = try Bench()
         let client = try bench.started("a", hub: Self.nowhere)

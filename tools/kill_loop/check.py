@@ -73,13 +73,13 @@ def files(run, directory, binaries):
 # MARK: Files and hub
 
 def verify(world):
-    """`peal inspect --verify` of every file, alone and against the hub."""
+    """`peal inspect verify` of every file, alone and against the hub."""
     for replica in world.replicas:
-        words = [world.binaries + "/peal", "inspect", "--verify", "--json", "--hub", "http://127.0.0.1:%d" % world.hub.http,
+        words = [world.binaries + "/peal", "inspect", "verify", "--json", "--hub", "http://127.0.0.1:%d" % world.hub.http,
                  "--secret", world.hub.keys["secret"], replica.path]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120)
         if done.returncode != 0:
-            raise Failure("%s: inspect --verify: %s%s" % (replica.name, done.stdout, done.stderr))
+            raise Failure("%s: inspect verify: %s%s" % (replica.name, done.stdout, done.stderr))
         checks = {each["name"]: each["result"] for each in json.loads(done.stdout)["checks"]}
         if any(checks[name] != "passed" for name in ("hubChain", "hubSum", "hubCounts")):
             raise Failure("%s: not compared with the hub: %s" % (replica.name, checks))

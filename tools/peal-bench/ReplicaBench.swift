@@ -85,6 +85,12 @@ enum ReplicaBench {
         try measure("items, half of them read")
     }
 
+    /// A replica of the user `bench` at a path, with so many items; for measures of other programs.
+    static func fill(_ words: [String]) throws {
+        guard words.count == 2, let size = Int(words[1]), size > 0 else { fatalError("usage: fill PATH ITEMS") }
+        _ = try foldSeconds(words[0], Source(count: size, rows: false).frames(of: 500))
+    }
+
     /// The first page of 50 unread items from 1,000 and from 1,000,000, and raw C with the same query.
     static func page(_ words: [String]) throws {
         defer { remove(path) }

@@ -27,6 +27,7 @@ do {
     case "fold": try ReplicaBench.fold(rest)
     case "sum": try ReplicaBench.sum(rest)
     case "page": try ReplicaBench.page(rest)
+    case "fill": try ReplicaBench.fill(rest)
     case "stage": try StageBench.run(rest)
     case "tail": try TailBench.run(rest)
     default:

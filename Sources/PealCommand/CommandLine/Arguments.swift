@@ -159,6 +159,10 @@ extension Arguments {
                 "\(command.operands[operands.count].name) is missing. See '\(path.joined(separator: " ")) --help'.")
         }
         if operands.count > command.operands.count, command.operands.last?.repeats != true {
+            if !command.subcommands.isEmpty {
+                let known = command.subcommands.map(\.name).joined(separator: ", ")
+                throw .usage("'\(operands[0])' is no command of '\(path.joined(separator: " "))'. There are: \(known).")
+            }
             throw .usage("'\(operands[command.operands.count])' is one word too many.")
         }
     }

@@ -15,14 +15,17 @@ enum ExplainCommand {
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
         let word = arguments.operands[0]
-        let reader = try ReplicaReader(path: arguments.operands[1])
-        let found: Explanation?
-        if let number = Position(word) {
-            found = try reader.explain(number: number)
-        } else if let id = ItemID(word) {
-            found = try reader.explain(id)
-        } else {
+        let (number, id) = (Position(word), ItemID(word))
+        guard number != nil || id != nil else {
             throw CommandError.usage("'\(word)' is neither an item's number nor its id.")
+        }
+        let file = try InspectFile(arguments.operands[1])
+        let reader = file.reader
+        let found: Explanation?
+        do throws(ReplicaError) {
+            found = if let id { try reader.explain(id) } else { try reader.explain(number: number ?? 0) }
+        } catch {
+            return file.end(error, "what decides it")
         }
         guard let found else {
             throw CommandError(
@@ -31,7 +34,7 @@ enum ExplainCommand {
                 hint: "It has not come yet, or was deleted: a deleted item leaves nothing behind.")
         }
         if arguments.has("json") { Output.line(json(found)) } else { show(found) }
-        return .success
+        return file.end()
     }
 
     // MARK: Sentences
@@ -65,7 +68,7 @@ enum ExplainCommand {
         return text
     }
 
-    private static func sentence(_ field: Explanation.Field) -> String {
+    static func sentence(_ field: Explanation.Field) -> String {
         let passive = field.passive ? " It was only shown, not chosen." : ""
         switch field.rule {
         case .untouched:
@@ -97,7 +100,7 @@ enum ExplainCommand {
             "superseded: \(name(who)) acted at the same time" + (position.map { ", at position \($0)" } ?? "")
         case .unchanged(let code): "changed nothing (\(code.rawValue))"
         case .gone: "came when the item was deleted"
-        case .dead(let code): "failed (\(code.rawValue)) and waits for a person; see `peal outbox`"
+        case .dead(let code): "failed (\(code.rawValue)) and waits for a person; see `peal inspect dead`"
         }
     }
 

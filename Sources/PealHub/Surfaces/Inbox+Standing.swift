@@ -1,6 +1,6 @@
 import PealModel
 
-/// What `peal inspect --verify --hub` compares a replica's file with: where an inbox stands, and what it holds there, as numbers.
+/// What `peal inspect verify --hub` compares a replica's file with: where an inbox stands, and what it holds there, as numbers.
 extension InboxSurface {
     /// Whose inbox is asked for: a user's, as for the list, or with the project's secret any, by its id.
     private enum Target {

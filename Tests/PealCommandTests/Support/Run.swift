@@ -39,7 +39,11 @@ enum Peal {
     }
 
     static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Finished {
-        let process = process(arguments, environment: environment)
+        try finish(process(arguments, environment: environment))
+    }
+
+    /// Runs a process to its end.
+    static func finish(_ process: Process) throws -> Finished {
         let output = Pipe()
         let errors = Pipe()
         process.standardOutput = output

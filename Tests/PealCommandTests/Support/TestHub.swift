@@ -1,0 +1,1 @@
+../../PealReplicaTests/TestHub.swift
