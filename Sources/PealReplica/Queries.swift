@@ -132,7 +132,7 @@ final class Queries {
     }
 
     /// Up to a number of rows of a branch: each part comes sorted, and no item is in two.
-    private func rows(
+    func rows(
         _ parts: [DeliveredQuery], _ branch: Branch, _ count: Int, isUpward: Bool = false, _ frame: Frame
     ) throws(SQLiteError) -> [DeliveredItem] {
         var found: [DeliveredItem] = []

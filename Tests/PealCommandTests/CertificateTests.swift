@@ -76,7 +76,7 @@ struct CertificateTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `after SIGHUP new connections get the new certificate, old ones live, and a bad pair changes nothing`() throws
     {
         let files = try Directory()

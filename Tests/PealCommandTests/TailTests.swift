@@ -148,7 +148,7 @@ struct TailTests {
         #expect(fresh.output == "after\n")
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(4)))
     func `Ctrl-C ends a tail, also one whose reader does not read or whose program runs on`() throws {
         let (hub, device) = try filled()
         let arguments = ["--user", "Mary", "--directory", device.path]

@@ -7,7 +7,7 @@ import Testing
 @testable import Peal
 
 /// The list over all inboxes of a device: filters, pages, the live form, and how it is shown.
-@Suite(.timeLimit(.minutes(1))) struct DeliveredTests {
+@Suite(.timeLimit(.minutes(4))) struct DeliveredTests {
     @Test func `every filter filters, across inboxes`() async throws {
         let bench = try Bench()
         let client = try bench.app("a")

@@ -8,7 +8,7 @@ import Testing
 @testable import Peal
 
 /// The typed calls, each on a real hub, and that there is one for each route.
-@Suite(.timeLimit(.minutes(1))) struct HubAPITests {
+@Suite(.timeLimit(.minutes(4))) struct HubAPITests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 

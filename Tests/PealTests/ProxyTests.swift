@@ -6,7 +6,7 @@ import Testing
 @testable import Peal
 
 /// A hub behind an HTTP proxy.
-@Suite(.timeLimit(.minutes(1))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(4))) struct ProxyTests {
     private func client(
         _ bench: Bench, _ proxy: String, hub: String? = nil, log: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> PealClient {

@@ -7,7 +7,7 @@ import Testing
 @testable import Peal
 
 /// Taking a user's data out, seeing and revoking devices, and having it deleted.
-@Suite(.timeLimit(.minutes(1))) struct UserLifeTests {
+@Suite(.timeLimit(.minutes(4))) struct UserLifeTests {
     private func code(_ bench: Bench, _ user: String) -> String {
         UserCode.code(of: user, secret: bench.hub.project.secret)
     }

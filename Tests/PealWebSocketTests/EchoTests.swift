@@ -1,7 +1,7 @@
 import PealWebSocket
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct EchoTests {
     @Test(arguments: [0, 1, 125, 126, 4_096, 65_535, 65_536])
     func `a message of any size comes back whole`(size: Int) async throws {

@@ -19,7 +19,7 @@ private actor Resident {
     func visit() { visits += 1 }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ServiceTests {
     @Test func `an actor lives on the thread and is entered from it without a hop`() async throws {
         let service = try WebSocketService()

@@ -8,7 +8,7 @@ import Testing
 @testable import Peal
 
 /// The seed document on delivered notifications, from top to bottom, against a real hub.
-@Suite(.timeLimit(.minutes(1))) struct SeedDeliveredTests {
+@Suite(.timeLimit(.minutes(4))) struct SeedDeliveredTests {
     // "Bubbl provides the ability … to render a prebuilt component that display the device user with the notifications sent to their device": the
     // full example's view, without the drawing.
     private final class DeliveredNotificationsView: Sendable {

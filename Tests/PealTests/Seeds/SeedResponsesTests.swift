@@ -8,7 +8,7 @@ import Testing
 @testable import Peal
 
 /// The seed document on a default helper for notifications, from top to bottom.
-@Suite(.timeLimit(.minutes(1))) struct SeedResponsesTests {
+@Suite(.timeLimit(.minutes(4))) struct SeedResponsesTests {
     /// What handlers were called with, and how they end.
     private final class Handlers: PushHandler, RichPushHandler, Sendable {
         enum End { case calls, callsTwice, keeps, drops, fails }

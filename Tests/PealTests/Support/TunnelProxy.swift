@@ -17,18 +17,8 @@ final class TunnelProxy: Sendable {
     /// - Parameter credentials: `user:password`; nil for none.
     init(credentials: String? = nil) throws {
         self.credentials = credentials
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.loopback(0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        (listener, port) = try Loopback.listen()
         let descriptor = listener
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 16) == 0
-                    && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        guard isBound else { throw ScriptError("no port for a proxy") }
-        port = UInt16(bigEndian: address.sin_port)
         Thread.detachNewThread { [weak self] in
             while true {
                 let client = accept(descriptor, nil, nil)
@@ -42,14 +32,6 @@ final class TunnelProxy: Sendable {
 
     /// Whom tunnels were asked for, in order; `-` where the credentials were wrong.
     var asked: [String] { heard.withLock(\.self) }
-
-    private static func loopback(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        return address
-    }
 
     private func serve(_ client: Int32) {
         var head = ""
@@ -67,7 +49,7 @@ final class TunnelProxy: Sendable {
         }
         heard.withLock { $0.append(target) }
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.loopback(UInt16(target.split(separator: ":").last ?? "") ?? 0)
+        var address = Loopback.address(UInt16(target.split(separator: ":").last ?? "") ?? 0)
         let isConnected = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0

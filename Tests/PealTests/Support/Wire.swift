@@ -24,18 +24,7 @@ final class Wire: Sendable {
     }
 
     init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.loopback(0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = listener
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 16) == 0
-                    && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        guard isBound else { throw ScriptError("no port for a proxy") }
-        port = UInt16(bigEndian: address.sin_port)
+        (listener, port) = try Loopback.listen()
     }
 
     /// Begins to forward to a port of loopback.
@@ -65,14 +54,6 @@ final class Wire: Sendable {
         ended.wait()
     }
 
-    private static func loopback(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        return address
-    }
-
     private func turn() {
         let pairs = pairs.withLock { $0 }
         var polled = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
@@ -96,7 +77,7 @@ final class Wire: Sendable {
             let client = Darwin.accept(listener, nil, nil)
         #endif
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.loopback(target.withLock { $0 })
+        var address = Loopback.address(target.withLock { $0 })
         let isConnected = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
