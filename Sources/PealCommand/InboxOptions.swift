@@ -18,15 +18,14 @@ enum InboxOptions {
             environment: "PEAL_HMAC"),
         Option(
             name: "directory", value: "DIR", help: "where the replicas lie (~/.local/share/peal)",
-            environment: "PEAL_DIRECTORY"),
+            environment: "PEAL_DIRECTORY", kind: .directory),
         Option(
             name: "ca", value: "FILE", help: "certificate authorities (PEM) in place of the system's",
-            environment: "PEAL_CA"),
+            environment: "PEAL_CA", kind: .file),
         proxy,
         Option(name: "timeout", value: "SECONDS", help: "how long to wait for the hub (5)"),
         Option(name: "offline", value: nil, help: "do not connect; what is done is sent later"),
         Option(name: "json", value: nil, help: "JSON, one object a line"),
-        Option(name: "verbose", short: "v", value: nil, help: "say on standard error what the session does"),
     ]
 
     static let proxy = Option(

@@ -2,10 +2,10 @@ import Foundation
 import PealHub
 import PealModel
 
-/// `peal project`.
+/// `peal projects`.
 enum ProjectCommand {
     static let command = Command(
-        name: "project", summary: "make, list, rotate and close the projects in a hub's file",
+        name: "projects", aliases: ["project"], summary: "make, list, rotate and close the projects in a hub's file",
         discussion: """
             A project is a tenant: it sees nothing of another one. These commands change the file; a hub that runs on it notices
             within seconds, and ends the sessions of what was revoked.
@@ -44,7 +44,8 @@ enum ProjectCommand {
 
     private static let instance = Operand(name: "INSTANCE", help: "the project's instance id")
     private static let directory = Option(
-        name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY")
+        name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY",
+        kind: .directory, isConfigurable: false)
     private static let json = Option(name: "json", value: nil, help: "JSON, one object a line")
 
     private static func open(_ arguments: Arguments, makes: Bool = false) throws(CommandError) -> ProjectFile {
@@ -60,7 +61,7 @@ enum ProjectCommand {
         } else if !FileManager.default.fileExists(atPath: path) {
             throw CommandError(
                 code: .badFile, message: "There is no hub's file in \(directory).",
-                hint: "Give --directory, or make a project with `peal project create`.")
+                hint: "Give --directory, or make a project with `peal projects create`.")
         }
         return try guarded(.badFile) { () throws(HubError) in try ProjectFile(databasePath: path) }
     }
