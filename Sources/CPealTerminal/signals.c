@@ -54,7 +54,7 @@ static struct termios modes;
 static bool has_modes;
 
 /* The cursor is shown, colours are off, and the screen from before is back; terminals that lack one of these ignore it. */
-static const char restore[] = "\033[?25h\033[0m\033[?1l\033>\033[?1049l\r\n";
+static const char restore[] = "\033[?2004l\033[?25h\033[0m\033[?1l\033>\033[?1049l\r\n";
 
 static void give_back(int number) {
     if (has_modes) tcsetattr(STDIN_FILENO, TCSANOW, &modes);

@@ -9,6 +9,7 @@
 #include "internal.h"
 
 #include <curses.h>
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
@@ -22,6 +23,15 @@ static SCREEN *screen;
 /* Keys are read from a window that is never shown: wget_wch of stdscr would draw it first. */
 static WINDOW *keys;
 static bool has_exit_handler;
+
+/* Codes above those that curses knows. */
+enum { paste_code = KEY_MAX + 1, paste_end_code = KEY_MAX + 2 };
+
+/* Whether pasted text is told from what is typed; terminals that cannot tell ignore it. */
+static void tell_pastes(bool wanted) {
+    const char *mode = wanted ? "\033[?2004h" : "\033[?2004l";
+    if (write(STDOUT_FILENO, mode, strlen(mode)) < 0) errno = 0;
+}
 
 void cpt_use_utf8(void) {
     setlocale(LC_CTYPE, "");
@@ -55,6 +65,9 @@ bool cpt_begin(void) {
     keys = newpad(1, 1);
     keypad(keys, TRUE);
     nodelay(keys, TRUE);
+    define_key("\033[200~", paste_code);
+    define_key("\033[201~", paste_end_code);
+    tell_pastes(true);
     if (has_colors()) {
         start_color();
         use_default_colors();
@@ -65,6 +78,7 @@ bool cpt_begin(void) {
 
 void cpt_end(void) {
     if (!screen) return;
+    tell_pastes(false);
     curs_set(1);
     if (!isendwin()) endwin();
     cpt_forget_crashes();
@@ -101,6 +115,8 @@ static uint32_t function_key(wint_t code) {
     case KEY_BACKSPACE: return cpt_key_backspace;
     case KEY_DC: return cpt_key_delete;
     case KEY_BTAB: return cpt_key_back_tab;
+    case paste_code: return cpt_key_paste;
+    case paste_end_code: return cpt_key_paste_end;
     default: return cpt_key_other;
     }
 }
@@ -138,6 +154,7 @@ void cpt_redraw(void) { clearok(stdscr, TRUE); }
 
 void cpt_suspend(void) {
     struct sigaction stop, ours;
+    tell_pastes(false);
     endwin();
     memset(&stop, 0, sizeof stop);
     stop.sa_handler = SIG_DFL;
@@ -145,10 +162,12 @@ void cpt_suspend(void) {
     /* To this thread, so that it stops here. Where nobody could let it go on, the system does not stop it. */
     raise(SIGTSTP);
     sigaction(SIGTSTP, &ours, NULL);
+    tell_pastes(true);
     clearok(stdscr, TRUE);
 }
 
 void cpt_resume(void) {
     endwin();
+    tell_pastes(true);
     clearok(stdscr, TRUE);
 }

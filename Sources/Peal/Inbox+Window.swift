@@ -29,11 +29,13 @@ package struct InboxWindow: Sendable {
     package var waiting: Int
     /// Acts that the hub refused.
     package var dead: Int
+    /// Not every item could be found by a search yet: the newest ones could.
+    package var isSearching = false
 }
 
 extension Inbox {
     /// A window on a query's list, of one state of the file. Its cost is that of its own items, whatever the size of the inbox. Where the query
-    /// searches for text, ``fillWords()`` is called until it is done first, or this waits for it.
+    /// searches for text, it finds what ``fillWords()`` has taken in.
     ///
     /// - Parameters:
     ///   - place: where.
@@ -67,12 +69,14 @@ extension Inbox {
                 counts: try replica.counts(), view: try replica.view(), waiting: depth.waiting, dead: depth.dead)
         }
         return try reading { () throws(ReplicaError) in
-            // Filling an index of words writes, so what searches reads one thing after the other.
-            query.text == nil ? try replica.consistently(read) : try read()
+            guard query.text != nil else { return try replica.consistently(read) }
+            var (window, isComplete) = try replica.consistentlyIndexed(read)
+            window.isSearching = !isComplete
+            return window
         }
     }
 
-    /// Takes some more items into the index of words, some hundredths of a second long.
+    /// Takes some more items into the index of words, the newest first, some hundredths of a second long.
     ///
     /// - Returns: whether a search finds every item now.
     /// - Throws: ``PealError``: `file`.

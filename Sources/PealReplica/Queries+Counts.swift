@@ -44,7 +44,7 @@ extension Queries {
 
     /// One walk over what the query lists.
     private func add(_ query: DeliveredQuery, to counts: inout Counts, _ frame: Frame) throws(SQLiteError) {
-        for branch in Branch.all(query, driver: Driver(query), frame) {
+        for branch in try branches(query, Driver(query), frame) {
             let found = try run(query, branch, page: nil, countsStates: true, frame) { (row) throws(SQLiteError) in
                 try row.step() ? (row.int64(0), row.int64(1), row.int64(2)) : (0, 0, 0)
             }

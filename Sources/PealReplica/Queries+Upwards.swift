@@ -29,15 +29,17 @@ extension Queries {
         guard run.upTo < head else { return run }
         let query = try normal(query)
         let upTo = head - run.upTo > Self.runPositions ? run.upTo + Self.runPositions : head
-        let branch = upwards(query, above: run.upTo, upTo: upTo)
-        run.items = try rows([query], branch, limit, isUpward: true, frame)
+        for branch in try upwards(query, above: run.upTo, upTo: upTo) where run.items.count < limit {
+            run.items += try rows([query], branch, limit - run.items.count, isUpward: true, frame)
+        }
         if run.items.count == limit, let last = run.items.last { run.upTo = last.number } else { run.upTo = upTo }
         return run
     }
 
-    /// The table itself, whatever the query: what is new is the end of it.
-    func upwards(_ query: DeliveredQuery, above: Position, upTo: Position) -> Branch {
-        Branch(kind: Driver(query) == .words ? .words : .table, above: above, upTo: upTo)
+    /// The table itself, whatever the query, because what is new is the end of it; of a search the parts of the index, from the oldest on.
+    func upwards(_ query: DeliveredQuery, above: Position, upTo: Position) throws(SQLiteError) -> [Branch] {
+        let kind: Branch.Kind = Driver(query) == .words ? .words : .table
+        return try inParts([Branch(kind: kind, above: above, upTo: upTo)]).reversed()
     }
 }
 

@@ -13,6 +13,8 @@ final class Queries {
     let path: String
     /// What is wrong with it as a file, where somebody has looked.
     let fileProblems: [String]
+    /// A search looks at what is in the index of words, whether or not all items are.
+    var searchesWhatIsIndexed = false
 
     init(connection: Connection, clock: ReplicaClock, path: String? = nil, problems: [String] = []) {
         self.connection = connection
@@ -95,7 +97,7 @@ final class Queries {
         let parts = Self.parts(query, driver)
         // One more than is wanted shows whether there is a next page.
         var items: [DeliveredItem] = []
-        for var branch in Branch.all(query, driver: driver, frame) {
+        for var branch in try branches(query, driver, frame) {
             // In the branch's own bound: SQLite takes one of two bounds for its index, and walks to the other.
             if let before = after?.before {
                 guard before > branch.above + 1 else { continue }
@@ -120,7 +122,7 @@ final class Queries {
         let driver = Driver(query)
         let parts = Self.parts(query, driver)
         var items: [DeliveredItem] = []
-        for var branch in Branch.all(query, driver: driver, frame).reversed() {
+        for var branch in try branches(query, driver, frame).reversed() {
             guard branch.upTo > above else { continue }
             branch.above = max(branch.above, above)
             items += try rows(parts, branch, limit + 1, isUpward: true, frame)
@@ -151,8 +153,10 @@ final class Queries {
     func item(at position: Position, _ query: DeliveredQuery, _ frame: Frame) throws(SQLiteError) -> DeliveredItem? {
         let query = try normal(query)
         let kind: Branch.Kind = Driver(query) == .words ? .words : .table
-        return try run(query, Branch(kind: kind, above: position - 1, upTo: position), page: 1, frame) {
-            (row) throws(SQLiteError) in
+        guard let branch = try inParts([Branch(kind: kind, above: position - 1, upTo: position)]).first else {
+            return nil
+        }
+        return try run(query, branch, page: 1, frame) { (row) throws(SQLiteError) in
             try row.step() ? Self.item(row) : nil
         }
     }
@@ -221,6 +225,8 @@ final class Queries {
     struct Shape: Hashable {
         var query: DeliveredQuery
         var branch: Branch.Kind
+        /// The part of the index of words.
+        var part: Int64?
         /// Which marks reach into the branch.
         var read: Bool
         var seen: Bool
@@ -237,6 +243,7 @@ final class Queries {
             // Words are bound, and only whether there are any matters.
             if query.text != nil { self.query.text = "" }
             self.branch = branch.kind
+            part = branch.part
             read = branch.above < frame.readUpTo
             seen = branch.above < frame.seenUpTo
             archived = branch.above < frame.archiveUpTo
@@ -302,7 +309,7 @@ final class Queries {
         let query = try normal(query)
         let frame = try frame()
         var lines: [String] = []
-        for branch in Branch.all(query, driver: Driver(query), frame) {
+        for branch in try branches(query, Driver(query), frame) {
             for part in Self.parts(query, Driver(query)) {
                 var shape = Shape(part, branch, frame, page: count ? nil : 51)
                 shape.isUpward = isUpward
@@ -316,7 +323,7 @@ final class Queries {
     func planUpwards(_ query: DeliveredQuery) throws(SQLiteError) -> [String] {
         let query = try normal(query)
         let frame = try frame()
-        let branch = upwards(query, above: 0, upTo: frame.view.position)
+        guard let branch = try upwards(query, above: 0, upTo: frame.view.position).first else { return [] }
         var shape = Shape(query, branch, frame, page: 50)
         shape.isUpward = true
         return try connection.queryPlan(sql(shape, branch, frame))

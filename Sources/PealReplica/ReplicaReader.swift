@@ -63,9 +63,45 @@ extension Replica: ReplicaReading {
             let index = WordIndex(connection)
             let isComplete = try connection.transaction(.deferred) { () throws(SQLiteError) in try index.isComplete() }
             if isComplete { return true }
-            return try connection.transaction(.immediate) { () throws(SQLiteError) in try index.fill() }
+            do throws(SQLiteError) {
+                return try connection.transaction(.immediate) { () throws(SQLiteError) in try index.fill() }
+            } catch {
+                guard try queries.dropWords(after: error) else { throw error }
+                return false
+            }
         } catch {
             throw ReplicaError(error)
+        }
+    }
+
+    /// Reads one state of the file, in which searches find what is in the index of words, from the newest on, and fill nothing. Blocking.
+    ///
+    /// - Returns: what was read, and whether every item could be found.
+    package func consistentlyIndexed<R>(
+        _ body: () throws(ReplicaError) -> R
+    ) throws(ReplicaError) -> (result: R, isComplete: Bool) {
+        queries.searchesWhatIsIndexed = true
+        defer { queries.searchesWhatIsIndexed = false }
+        func read() throws(ReplicaError) -> (result: R, isComplete: Bool) {
+            try consistently { () throws(ReplicaError) in
+                let result = try body()
+                do throws(SQLiteError) {
+                    return (result, try WordIndex(connection).isComplete())
+                } catch {
+                    throw ReplicaError(error)
+                }
+            }
+        }
+        do throws(ReplicaError) {
+            return try read()
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            do throws(SQLiteError) {
+                _ = try queries.dropWords(after: SQLiteError(.corrupt, error.message))
+            } catch {
+                throw ReplicaError(error)
+            }
+            return try read()
         }
     }
 

@@ -76,7 +76,7 @@ struct Branch {
         case looseUnread = "item INDEXED BY item_loose_unread"
         case looseKept = "item INDEXED BY item_loose_unarchived"
         // A cross join is not turned around: the index of words leads, and gives the order.
-        case words = "words CROSS JOIN item ON item.position = words.rowid"
+        case words = " AS words CROSS JOIN item ON item.position = words.rowid"
     }
 
     var kind: Kind
@@ -84,8 +84,10 @@ struct Branch {
     var above: Position
     /// and at or below this.
     var upTo: Position
+    /// The part of the index of words that has them; none before ``Queries/inParts(_:)`` has found it.
+    var part: Int64?
 
-    var source: String { kind.rawValue }
+    var source: String { (part.map(WordIndex.table) ?? "") + kind.rawValue }
 
     /// What pages go by.
     var place: String { kind == .words ? "words.rowid" : "position" }
@@ -101,7 +103,7 @@ struct Branch {
         case .category: return range + " AND category IS NOT NULL"
         case .topic: return range + " AND topic IS NOT NULL"
         case .interests: return range + " AND interests IS NOT NULL"
-        case .words: return "words MATCH ?12 AND words.rowid > ?7 AND words.rowid <= ?8"
+        case .words: return "words.\(WordIndex.table(part ?? 0)) MATCH ?12 AND words.rowid > ?7 AND words.rowid <= ?8"
         case .looseUnread: return range + " AND ((read_rank > 0 AND read = 0) OR o_read IS 0)"
         case .looseKept: return range + " AND ((archived_rank > 0 AND archived = 0) OR o_archived IS 0)"
         }

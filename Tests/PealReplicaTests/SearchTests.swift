@@ -107,7 +107,7 @@ import Testing
         #expect(try found("word", replica) == [6, 4, 3, 1])
         #expect(try replica.failedChecks().isEmpty)
         // The index may go at any time.
-        try replica.connection.execute("DROP TABLE words")
+        try replica.connection.execute("DROP TABLE words_0")
         #expect(try found("word 3", replica) == [3])
         // Who only reads finds what the index has, once it has everything.
         let reader = try ReplicaReader(path: replica.path, clock: TestClock().clock)
@@ -143,7 +143,7 @@ import Testing
         let (replica, hub) = try filled(folder) { hub in for number in 1...2_100 { hub.publish("word \(number)") } }
         #expect(try replica.counts(DeliveredQuery(text: "word")).total == 2_100)
         let index = WordIndex(replica.connection)
-        func indexed() throws -> Int64 { try replica.connection.int("SELECT items FROM word_index") }
+        func indexed() throws -> Int64 { try replica.connection.int("SELECT sum(items) FROM word_index") }
         var later = hub
         later.append(.removed(items: Array(hub.items[0..<1_500]), why: "retract"))
         later.publish("word last")
@@ -179,6 +179,89 @@ import Testing
         let version = try ReplicaReader(path: replica.path).dataVersion()
         _ = try replica.page(DeliveredQuery(text: "word"), limit: 1)
         #expect(try ReplicaReader(path: replica.path).dataVersion() == version)
+    }
+
+    @Test func `an index is filled from the newest on, in parts, and what it has is found meanwhile`() throws {
+        let folder = Folder()
+        let (replica, _) = try filled(folder) { hub in hub.publish("word 1") }
+        try multiply(replica, 2...4_500)
+        let query = DeliveredQuery(text: "wor")
+        func indexed() throws -> (found: [Position], isComplete: Bool) {
+            let read = try replica.consistentlyIndexed { () throws(ReplicaError) in try replica.page(query, limit: 3) }
+            return (read.result.items.map(\.number), read.isComplete)
+        }
+        #expect(try indexed() == ([], false))
+        #expect(try !replica.fillWords())
+        #expect(try indexed() == ([4_500, 4_499, 4_498], false))
+        let oldest = try replica.consistentlyIndexed { () throws(ReplicaError) in
+            try replica.page(query, above: 0, limit: 1).items.map(\.number)
+        }
+        #expect(oldest.result == [405])
+        // What comes meanwhile is taken in first.
+        try multiply(replica, 4_501...4_501)
+        #expect(try !replica.fillWords())
+        #expect(try indexed() == ([4_501, 4_500, 4_499], false))
+        while try !replica.fillWords() {}
+        #expect(try indexed() == ([4_501, 4_500, 4_499], true))
+        #expect(try replica.counts(query).total == 4_501)
+        #expect(try replica.counts(DeliveredQuery(text: "word 17")).total == 111)
+    }
+
+    /// Items like the first one, with numbers and words of their own.
+    private func multiply(_ replica: Replica, _ numbers: ClosedRange<Int>) throws {
+        let row = try replica.connection.prepare("SELECT name FROM pragma_table_info('item')")
+        var names: [String] = []
+        while try row.step() { names.append(row.text(0)) }
+        let values = names.map { name in
+            ["position": "i", "id": "randomblob(16)", "body": "replace(body, 'word 1', 'word ' || i)"][name] ?? name
+        }
+        try replica.connection.execute(
+            """
+            WITH RECURSIVE numbers(i) AS
+                (SELECT \(numbers.lowerBound) UNION ALL SELECT i + 1 FROM numbers WHERE i < \(numbers.upperBound))
+            INSERT INTO item (\(names.joined(separator: ", "))) SELECT \(values.joined(separator: ", "))
+            FROM item, numbers WHERE position = 1
+            """)
+    }
+
+    @Test
+    func `parts are searched one after the other, downwards and upwards, and where one is gone they are made anew`()
+        throws
+    {
+        let folder = Folder()
+        let (replica, _) = try filled(folder) { hub in for number in 1...40 { hub.publish("word \(number)") } }
+        // As if there had been as many entries between them as fill a part.
+        let gap = WordIndex.partPositions / 10
+        try replica.connection.execute("UPDATE item SET position = -position")
+        try replica.connection.execute("UPDATE item SET position = -position * \(gap)")
+        let all = (1...40).reversed().map { Position($0) * gap }
+        let query = DeliveredQuery(text: "word")
+        #expect(try replica.list(query).map(\.number) == all)
+        #expect(try replica.connection.int("SELECT count(*) FROM word_index") == 4)
+        #expect(try replica.counts(query).total == 40)
+        for limit in [1, 7, 39] {
+            var found: [Position] = []
+            var after: PageCursor?
+            repeat {
+                let page = try replica.page(query, after: after, limit: limit)
+                found += page.items.map(\.number)
+                after = page.next
+            } while after != nil
+            #expect(found == all)
+            var upwards: [Position] = []
+            while true {
+                let page = try replica.page(query, above: upwards.last ?? 0, limit: limit)
+                upwards += page.items.map(\.number).reversed()
+                guard page.hasMore else { break }
+            }
+            #expect(upwards == all.reversed())
+        }
+        #expect(try replica.item(number: 20 * gap, matching: query)?.number == 20 * gap)
+        #expect(try replica.item(number: 20 * gap + 1, matching: query) == nil)
+        try replica.connection.execute("DROP TABLE words_2")
+        #expect(try !replica.consistentlyIndexed { () throws(ReplicaError) in 0 }.isComplete)
+        while try !replica.fillWords() {}
+        #expect(try replica.counts(query).total == 40)
     }
 
     /// What the rule says, by the simplest means.

@@ -27,6 +27,8 @@ enum {
     cpt_key_backspace,
     cpt_key_delete,
     cpt_key_back_tab,
+    cpt_key_paste,
+    cpt_key_paste_end,
     cpt_key_other,
 };
 

@@ -4,6 +4,7 @@ import CPealTerminal
 struct Terminal: ~Copyable {
     private var shown: [ViewerLine] = []
     private let pairs: Int32
+    private var paste = TerminalPaste()
 
     /// Takes the terminal; nil where TERM names none that can do it.
     ///
@@ -27,13 +28,20 @@ struct Terminal: ~Copyable {
         return (Int(rows), Int(columns))
     }
 
-    /// The next key that has come; nil where none has.
-    func key() -> ViewerKey? {
-        var code: UInt32 = 0
-        switch Int(cpt_key(&code)) {
-        case cpt_character: return Unicode.Scalar(code).map { ViewerKey(scalar: $0) } ?? .other
-        case cpt_function_key: return Self.functionKey(Int(code))
-        default: return nil
+    /// The next key, or pasted text, that has come; nil where none has.
+    mutating func input() -> ViewerEvent? {
+        while true {
+            var code: UInt32 = 0
+            switch Int(cpt_key(&code)) {
+            case cpt_character:
+                guard let scalar = Unicode.Scalar(code) else { return .key(.other) }
+                if let event = paste.take(scalar) { return event }
+            case cpt_function_key where Int(code) == cpt_key_paste: paste.begin()
+            case cpt_function_key where Int(code) == cpt_key_paste_end:
+                if let text = paste.end() { return .pasted(text) }
+            case cpt_function_key: if !paste.isOpen { return .key(Self.functionKey(Int(code))) }
+            default: return nil
+            }
         }
     }
 

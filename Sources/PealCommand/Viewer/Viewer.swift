@@ -84,7 +84,7 @@ final class Viewer {
             changed = []
         }
         if descriptors[0].revents & Int16(POLLIN) != 0 {
-            while end == nil, let key = terminal.key() { handle(.key(key), &terminal) }
+            while end == nil, let event = terminal.input() { handle(event, &terminal) }
         } else if descriptors[0].revents != 0 {
             // The terminal is gone.
             end = .signal
@@ -108,7 +108,7 @@ final class Viewer {
         for command in commands {
             switch command {
             case .load(let tab, _), .act(let tab, _, _, _, _), .markAll(let tab, _, _, _), .undo(let tab, _, _),
-                .categories(let tab):
+                .categories(let tab), .reopen(let tab):
                 inboxes[tab].carryOut(command)
             case .redraw: terminal.redraw()
             case .suspend: suspend(&terminal)

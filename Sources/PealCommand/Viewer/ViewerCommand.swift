@@ -14,6 +14,8 @@ enum ViewerCommand: Equatable, Sendable {
     case undo(tab: Int, number: Int, instead: Operation?)
     /// Reads the project's categories.
     case categories(tab: Int)
+    /// Tries again to open what could not be opened.
+    case reopen(tab: Int)
     /// The screen is drawn anew, all of it.
     case redraw
     /// Stops the process, as Ctrl-Z does.
@@ -34,6 +36,8 @@ struct ViewerLoad: Equatable, Sendable {
 /// What came of it, and what happens by itself.
 enum ViewerEvent: Sendable {
     case key(ViewerKey)
+    /// Text that was put in with one key, as it came.
+    case pasted(String)
     case resized(rows: Int, columns: Int)
     /// The window that was asked for last, of a tab.
     case loaded(tab: Int, generation: Int, Result<ViewerWindow, ViewerProblem>)
@@ -42,6 +46,10 @@ enum ViewerEvent: Sendable {
     case categories(tab: Int, [String])
     case status(tab: Int, InboxStatus)
     case changed(tab: Int)
+    /// The inbox could not be opened; it is tried again by itself after some seconds.
+    case notOpened(tab: Int, ViewerProblem, seconds: Int)
+    /// It could be, after that.
+    case opened(tab: Int)
     case notice(tab: Int, String)
 }
 
@@ -51,6 +59,8 @@ struct ViewerWindow: Sendable {
     var hasNewer = false
     var hasOlder = false
     var isPartial = false
+    /// Not everything has been searched yet.
+    var isSearching = false
     var counts = Counts()
     var view = ViewPosition(position: 0, time: 0)
     var waiting = 0

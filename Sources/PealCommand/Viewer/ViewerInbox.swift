@@ -27,25 +27,14 @@ final class ViewerInbox: Sendable {
         let line = Line()
         self.line = line
         worker = Task {
-            do {
-                let inbox = try await open()
-                // Screens of a list need few pages of the file.
-                try await inbox.limitCache(kibibytes: 2_048)
-                await Worker(tab: tab, mailbox: mailbox, inbox: inbox, wanted: wanted, line: line)
-                    .run(commands, isConnecting: isConnecting)
-            } catch {
-                let problem = ViewerProblem(message: explain(error).description)
-                mailbox.put(.status(tab: tab, InboxStatus(state: .stopped, message: problem.message)))
-                for await command in commands {
-                    guard case .load(_, let load) = command else { continue }
-                    mailbox.put(.loaded(tab: tab, generation: load.generation, .failure(problem)))
-                }
-            }
+            let opening = Opening(tab: tab, mailbox: mailbox, wanted: wanted, line: line)
+            guard let inbox = await opening.run(commands, open) else { return }
+            await Worker(tab: tab, mailbox: mailbox, inbox: inbox, line: line).run(commands, isConnecting: isConnecting)
         }
     }
 
     func carryOut(_ command: ViewerCommand) {
-        line.enter(command)
+        line.enter()
         wanted.yield(command)
     }
 
@@ -58,14 +47,9 @@ final class ViewerInbox: Sendable {
 
     /// Who waits while words are being taken into the index.
     private final class Line: Sendable {
-        private let state = Mutex((waiting: 0, generation: 0, hasEnded: false))
+        private let state = Mutex((waiting: 0, hasEnded: false))
 
-        func enter(_ command: ViewerCommand) {
-            state.withLock { state in
-                state.waiting += 1
-                if case .load(_, let load) = command { state.generation = max(state.generation, load.generation) }
-            }
-        }
+        func enter() { state.withLock { $0.waiting += 1 } }
 
         func leave() { state.withLock { $0.waiting -= 1 } }
 
@@ -74,18 +58,63 @@ final class ViewerInbox: Sendable {
         /// Whether somebody else's turn has come.
         var isWanted: Bool { state.withLock { $0.waiting > 0 || $0.hasEnded } }
 
-        /// Whether a list of a generation is still wanted.
-        func wants(_ load: ViewerLoad) -> Bool {
-            state.withLock { $0.generation == load.generation && !$0.hasEnded }
+        var hasEnded: Bool { state.withLock { $0.hasEnded } }
+    }
+
+    /// What runs until the inbox is open: it is tried when somebody asks for it, and by itself, less and less often.
+    private struct Opening: Sendable {
+        let tab: Int
+        let mailbox: ViewerMailbox
+        let wanted: AsyncStream<ViewerCommand>.Continuation
+        let line: Line
+
+        /// - Returns: nil where nobody wants it any more.
+        func run(_ commands: AsyncStream<ViewerCommand>, _ open: @Sendable () async throws -> Inbox) async -> Inbox? {
+            var seconds = 1
+            while !line.hasEnded {
+                do {
+                    let inbox = try await open()
+                    // Screens of a list need few pages of the file.
+                    try await inbox.limitCache(kibibytes: 2_048)
+                    if seconds > 1 { mailbox.put(.opened(tab: tab)) }
+                    return inbox
+                } catch {
+                    let problem = ViewerProblem(message: explain(error).description)
+                    mailbox.put(.notOpened(tab: tab, problem, seconds: seconds))
+                    await wait(commands, problem, seconds)
+                    seconds = min(2 * seconds, 30)
+                }
+            }
+            return nil
+        }
+
+        private func wait(_ commands: AsyncStream<ViewerCommand>, _ problem: ViewerProblem, _ seconds: Int) async {
+            let timer = Task {
+                try await Task.sleep(for: .seconds(seconds))
+                line.enter()
+                wanted.yield(.reopen(tab: tab))
+            }
+            defer { timer.cancel() }
+            for await command in commands {
+                line.leave()
+                switch command {
+                case .load(_, let load):
+                    mailbox.put(.loaded(tab: tab, generation: load.generation, .failure(problem)))
+                case .reopen: return
+                default: break
+                }
+            }
         }
     }
 
     /// What runs while the inbox is open.
     private struct Worker: Sendable {
+        /// Words are taken in for so long before what has been found is shown.
+        private static let fill = Duration.milliseconds(200)
+
         let tab: Int
         let mailbox: ViewerMailbox
         let inbox: Inbox
-        let wanted: AsyncStream<ViewerCommand>.Continuation
         let line: Line
 
         func run(_ commands: AsyncStream<ViewerCommand>, isConnecting: Bool) async {
@@ -114,16 +143,9 @@ final class ViewerInbox: Sendable {
         private func carryOut(_ command: ViewerCommand, _ uids: inout [Int: UInt64]) async {
             switch command {
             case .load(_, let load):
-                switch await result({ try await window(load) }) {
-                case .success(let window?):
-                    mailbox.put(.loaded(tab: tab, generation: load.generation, .success(window)))
-                case .success(nil):
-                    guard line.wants(load) else { break }
-                    line.enter(command)
-                    wanted.yield(command)
-                case .failure(let problem):
-                    mailbox.put(.loaded(tab: tab, generation: load.generation, .failure(problem)))
-                }
+                let read = await result { try await window(load) }
+                mailbox.put(.loaded(tab: tab, generation: load.generation, read))
+                if case .success(let window) = read, window.isSearching { await fill(load) }
             case .act(_, let number, let operation, let observed, let hold):
                 let uid = await result { try await inbox.perform(operation, observed: observed, hold: hold) }
                 if case .success(let uid) = uid, hold > 0 { uids[number] = uid }
@@ -137,7 +159,8 @@ final class ViewerInbox: Sendable {
                 mailbox.put(.acted(tab: tab, number: number, isDone))
             case .categories:
                 mailbox.put(.categories(tab: tab, (try? await inbox.categories()) ?? []))
-            case .redraw, .suspend, .quit: break
+            // It is open.
+            case .reopen, .redraw, .suspend, .quit: break
             }
         }
 
@@ -149,17 +172,26 @@ final class ViewerInbox: Sendable {
             }
         }
 
-        /// - Returns: nil where something else is to be done first.
-        private func window(_ load: ViewerLoad) async throws -> ViewerWindow? {
-            if load.query.text != nil {
-                // Bit by bit, so that what the hub sends and what the person does get their turn.
-                while try await !inbox.fillWords() { if line.isWanted { return nil } }
-            }
+        private func window(_ load: ViewerLoad) async throws -> ViewerWindow {
             let window = try await inbox.window(load.query, load.place, reach: load.reach)
             return ViewerWindow(
                 rows: window.items.map { ViewerRow($0) }, hasNewer: window.hasNewer, hasOlder: window.hasOlder,
-                isPartial: window.isPartial, counts: window.counts, view: window.view, waiting: window.waiting,
-                dead: window.dead)
+                isPartial: window.isPartial, isSearching: window.isSearching, counts: window.counts, view: window.view,
+                waiting: window.waiting, dead: window.dead)
+        }
+
+        /// Takes words in for a while, bit by bit, so that what the hub sends and what the person does get their turn. Then the list is another one.
+        private func fill(_ load: ViewerLoad) async {
+            let deadline = ContinuousClock.now + Self.fill
+            do {
+                while try await !inbox.fillWords(), !line.isWanted, ContinuousClock.now < deadline {}
+            } catch let error as PealError where error.file == .busy {
+                // Another process writes; what is found meanwhile is shown.
+            } catch {
+                let problem = ViewerProblem(message: explain(error).message)
+                return mailbox.put(.loaded(tab: tab, generation: load.generation, .failure(problem)))
+            }
+            mailbox.put(.changed(tab: tab))
         }
 
         /// Whether the act is taken back, or another one does the opposite.

@@ -6,6 +6,7 @@ import PealReplica
 extension ViewerModel {
     mutating func press(_ key: ViewerKey) -> [ViewerCommand] {
         switch key {
+        case .character("R") where tab.problem != nil && mode == .list: return tryAgain()
         case .control("l"): return [.redraw] + list { $0.refresh($1) }
         case .control("z"): return [.suspend]
         case .control("c"): return [.quit]
@@ -131,12 +132,28 @@ extension ViewerModel {
         }
     }
 
+    /// What went wrong may be mended by now.
+    private mutating func tryAgain() -> [ViewerCommand] {
+        tab.reopening == nil ? list { $0.refresh($1) } : [.reopen(tab: current)]
+    }
+
+    /// No key is pressed by what is pasted, and nothing of it is obeyed.
+    mutating func paste(_ text: String) {
+        message = nil
+        isProblem = false
+        guard case .search(let before) = mode else { return say("What is pasted goes into a search: press / first.") }
+        let words = text.unicodeScalars.split { TerminalText.isControl($0) }.map {
+            String(String.UnicodeScalarView($0))
+        }
+        mode = .search(String((before + words.joined(separator: " ")).prefix(Self.searchLength)))
+    }
+
     private mutating func pressInSearch(_ key: ViewerKey, _ text: String) -> [ViewerCommand] {
         switch key {
         case .escape: mode = .list
         case .backspace: if text.isEmpty { mode = .list } else { mode = .search(String(text.dropLast())) }
         case .control("u"): mode = .search("")
-        case .character(let character) where text.count < 200: mode = .search(text + String(character))
+        case .character(let character) where text.count < Self.searchLength: mode = .search(text + String(character))
         case .enter:
             mode = .list
             return list { tab, height in

@@ -62,6 +62,7 @@ extension ViewerModel {
         case .elsewhere: ("● live (another process)", ViewerStyle(colour: .good, isBold: true))
         case .connecting, .loading: ("◌ connecting", ViewerStyle(colour: .warning))
         case .stalled: ("◌ stalled", ViewerStyle(colour: .warning, isBold: true))
+        case .stopped where tab.reopening != nil: ("✗ not open", .bad)
         case .stopped: ("✗ refused", .bad)
         case .offline where isConnecting(tab): ("◌ connecting", ViewerStyle(colour: .warning))
         case .offline: ("○ offline", ViewerStyle(colour: .warning, isBold: true))
@@ -109,6 +110,7 @@ extension ViewerModel {
             ]
             keys += [("r", "read"), ("u", "unread"), ("f", "filter"), ("U", "undo"), ("A", "all read"), ("s", "seen")]
             keys += [("c", "category"), ("o", "URL"), ("g/G", "ends")]
+            if tab.problem != nil { keys.insert(("R", "try again"), at: 0) }
             if tabs.count > 1 { keys.insert(("Tab", "next user"), at: 2) }
             if tab.query.text != nil || tab.query.categories != nil || tab.filter != .inbox {
                 keys.insert(("Esc", "clear"), at: 2)
@@ -135,7 +137,8 @@ extension ViewerModel {
             ("A", "mark all that is listed read"), ("d", "delete"), ("U z", "take the last act back"),
             ("o", "show where it leads"), ("", ""), ("/", "search words in title and text; empty: everything"),
             ("f", "inbox, unread, unseen, read, archived, everything"), ("c", "choose a category"),
-            ("Tab 1–9", "the next user, a user"), ("Ctrl-L", "draw the screen again"), ("Ctrl-Z", "suspend"),
+            ("Tab 1–9", "the next user, a user"), ("R", "try again what went wrong"),
+            ("Ctrl-L", "draw the screen again"), ("Ctrl-Z", "suspend"),
             ("q", "quit"),
         ]
         return rows.map { key, what in

@@ -149,9 +149,10 @@ extension ViewerModel {
 
     private var emptiness: (text: String, hint: String, style: ViewerStyle) {
         if let problem = tab.problem {
+            let again = tab.reopening.map { "R tries again; by itself it is tried in \($0) s." } ?? "R tries again."
             return (
                 "Something went wrong: \(TerminalText.line(problem))",
-                "`peal inspect FILE` looks into the file.", .bad
+                "\(again) `peal inspect FILE` looks into the file.", .bad
             )
         }
         if tab.isSearching { return ("Searching…", "The words of everything that is here are looked at.", .muted) }

@@ -18,6 +18,8 @@ struct ViewerModel: Sendable {
 
     /// Milliseconds in which a deletion can be taken back, unless something else is done.
     static let hold: Milliseconds = 10_000
+    /// Characters of a search.
+    static let searchLength = 200
 
     var layout: ViewerLayout
     var tabs: [ViewerTab]
@@ -64,6 +66,7 @@ struct ViewerModel: Sendable {
             message = nil
             isProblem = false
             return press(key)
+        case .pasted(let text): paste(text)
         case .resized(let rows, let columns):
             layout = ViewerLayout(rows: rows, columns: columns)
             return tabs.indices.flatMap { index in
@@ -78,6 +81,8 @@ struct ViewerModel: Sendable {
             tabs[index].status = status
             if status.state == .live { return loading(tabs[index].refresh(height), index) }
         case .changed(let index): return loading(tabs[index].refresh(height), index)
+        case .notOpened(let index, let problem, let seconds): tabs[index].stay(closed: problem, seconds: seconds)
+        case .opened(let index): return loading(tabs[index].open(height), index)
         case .acted(let index, let number, let result): return acted(index, number, result)
         case .categories(let index, let slugs): choose(index, slugs)
         case .notice(_, let text): say(text)

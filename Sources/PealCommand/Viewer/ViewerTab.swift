@@ -30,7 +30,9 @@ struct ViewerTab: Sendable {
     var status = InboxStatus(state: .connecting)
     /// What went wrong with the file.
     var problem: String?
-    /// Words are being taken into the index.
+    /// Where the file could not be opened: seconds until it is tried again.
+    var reopening: Int?
+    /// Words are being taken into the index: not everything that matches is listed yet.
     var isSearching = false
 
     /// Acts that are not durable yet, by their numbers, and what they do to rows.
@@ -160,7 +162,7 @@ struct ViewerTab: Sendable {
         guard generation == self.generation else { return nil }
         isLoading = false
         problem = nil
-        isSearching = false
+        isSearching = window.isSearching
         let wanted = next
         next = nil
         // On the way to somewhere else.
@@ -227,6 +229,21 @@ struct ViewerTab: Sendable {
         jump = nil
         pendingMove = 0
         self.problem = problem.message
+    }
+
+    /// The file could not be opened.
+    mutating func stay(closed problem: ViewerProblem, seconds: Int) {
+        fail(problem, generation: generation)
+        reopening = seconds
+        status = InboxStatus(state: .stopped)
+    }
+
+    /// It is open now.
+    mutating func open(_ height: Int) -> ViewerLoad? {
+        problem = nil
+        reopening = nil
+        status = InboxStatus(state: .connecting)
+        return load(here, height)
     }
 
     /// What was taken away is there again, and selected.

@@ -60,6 +60,14 @@ final class Tmux {
     /// Types text as it is.
     func type(_ text: String) throws { try tmux(["send-keys", "-l", "--", text]) }
 
+    /// Pastes text, as a terminal does on which somebody presses the keys for that.
+    func paste(_ text: String) throws {
+        let path = directory.path + "/pasted"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try tmux(["load-buffer", path])
+        try tmux(["paste-buffer", "-p", "-r"])
+    }
+
     /// Types a command for the shell, and Enter.
     func command(_ words: [String]) throws {
         try type(words.map { "'" + $0.replacing("'", with: "'\\''") + "'" }.joined(separator: " "))

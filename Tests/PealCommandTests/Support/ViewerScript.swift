@@ -81,7 +81,7 @@ struct ViewerScript {
             let isDone = lists[tab].undo(number, instead)
             return [.acted(tab: tab, number: number, .success(isDone)), .changed(tab: tab)]
         case .categories(let tab): return [.categories(tab: tab, ["billing", "news"])]
-        case .redraw, .suspend, .quit:
+        case .redraw, .suspend, .quit, .reopen:
             asked.append(command)
             return []
         }
