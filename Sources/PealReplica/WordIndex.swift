@@ -20,6 +20,8 @@ struct WordIndex {
     private let connection: Connection
     /// Items that one transaction takes in: some hundredths of a second.
     private static let chunk = 4_096
+    /// Bytes of words that are kept before they are written, of a mebibyte that FTS5 would take.
+    private static let memory = 262_144
     /// Below that, what is stale does not matter.
     private static let staleMinimum: Int64 = 1_000
 
@@ -178,7 +180,8 @@ struct WordIndex {
             try connection.execute(
                 """
                 CREATE VIRTUAL TABLE \(table) USING fts5(title, content, content = '', columnsize = 0,
-                    tokenize = 'unicode61 remove_diacritics 2')
+                    tokenize = 'unicode61 remove_diacritics 2');
+                INSERT INTO \(table) (\(table), rank) VALUES ('hashsize', \(Self.memory))
                 """)
         }
         let insert = """

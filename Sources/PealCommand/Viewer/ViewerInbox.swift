@@ -109,8 +109,8 @@ final class ViewerInbox: Sendable {
 
     /// What runs while the inbox is open.
     private struct Worker: Sendable {
-        /// Words are taken in for so long before what has been found is shown.
-        private static let fill = Duration.milliseconds(200)
+        /// Words are taken in for so long before what has been found is shown, and where nothing has been.
+        private static let fill = (some: Duration.milliseconds(250), none: Duration.milliseconds(50))
 
         let tab: Int
         let mailbox: ViewerMailbox
@@ -145,7 +145,7 @@ final class ViewerInbox: Sendable {
             case .load(_, let load):
                 let read = await result { try await window(load) }
                 mailbox.put(.loaded(tab: tab, generation: load.generation, read))
-                if case .success(let window) = read, window.isSearching { await fill(load) }
+                if case .success(let window) = read, window.isSearching { await fill(load, hasFound: !window.rows.isEmpty) }
             case .act(_, let number, let operation, let observed, let hold):
                 let uid = await result { try await inbox.perform(operation, observed: observed, hold: hold) }
                 if case .success(let uid) = uid, hold > 0 { uids[number] = uid }
@@ -181,8 +181,8 @@ final class ViewerInbox: Sendable {
         }
 
         /// Takes words in for a while, bit by bit, so that what the hub sends and what the person does get their turn. Then the list is another one.
-        private func fill(_ load: ViewerLoad) async {
-            let deadline = ContinuousClock.now + Self.fill
+        private func fill(_ load: ViewerLoad, hasFound: Bool) async {
+            let deadline = ContinuousClock.now + (hasFound ? Self.fill.some : Self.fill.none)
             do {
                 while try await !inbox.fillWords(), !line.isWanted, ContinuousClock.now < deadline {}
             } catch let error as PealError where error.file == .busy {
