@@ -10,11 +10,11 @@ enum PublishCommand {
                 name: "hub", value: "URL", help: "the hub's publishing side (http://127.0.0.1:8080)",
                 environment: "PEAL_HUB"),
             Option(name: "instance", value: "ID", help: "the project's instance id", environment: "PEAL_INSTANCE"),
+            HubOptions.secret, HubOptions.secretFile,
             Option(
-                name: "secret", value: "SECRET", help: "the project's secret; better in the environment",
-                environment: "PEAL_SECRET"),
-            Option(name: "interest", value: "NAME", help: "devices that have this interest", repeats: true),
-            Option(name: "user", value: "ID", help: "a user, by external id", repeats: true),
+                name: "interest", value: "NAME", help: "devices that have this interest", repeats: true,
+                isConfigurable: false),
+            Option(name: "user", value: "ID", help: "a user, by external id", repeats: true, isConfigurable: false),
             Option(name: "title", value: "TEXT", help: "the title, up to 255 characters"),
             Option(name: "body", value: "TEXT", help: "the text"),
             Option(name: "category", value: "SLUG", help: "a category"),
@@ -30,7 +30,7 @@ enum PublishCommand {
         let hub = try HubAddress(url, proxy: InboxOptions.proxy(arguments, hub: url))
         let hint = "`peal hub` printed it at its first start."
         let instance = try arguments.required("instance", hint)
-        let secret = try arguments.required("secret", hint)
+        let secret = try arguments.requiredSecret("secret", hint)
         let interests = arguments.list("interest")
         let users = arguments.all("user")
         guard interests.isEmpty != users.isEmpty else {
