@@ -101,7 +101,8 @@ public struct HubAPI: Sendable {
         traced?(operation)
         let begin = ContinuousClock.now
         func tell(_ end: String) {
-            told?("\(operation.route): \(end) in \(begin.duration(to: .now) / .milliseconds(1)) ms")
+            let tenths = (begin.duration(to: .now) / .microseconds(100)).rounded()
+            told?("\(operation.route): \(end) in \(tenths / 10) ms")
         }
         let answer: HTTPClientAnswer
         do throws(PealError) {

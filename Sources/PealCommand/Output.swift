@@ -39,6 +39,9 @@ enum Output {
     /// Writes a line to standard error: what is wrong.
     static func note(_ text: String) { write(text + "\n", to: 2) }
 
+    /// Writes to standard error as it is: what a terminal obeys.
+    static func draw(_ text: String) { write(text, to: 2) }
+
     /// Writes a line to standard error that is no error: not with `--quiet`.
     static func remark(_ text: String) { if !settings.isQuiet { note(text) } }
 

@@ -14,7 +14,8 @@ let root = Command(
     subcommands: [
         HubCommand.command, ProjectCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command,
         MarkCommand.command,
-        InterestsCommand.command, PreferencesCommand.command, OutboxCommand.command, ExplainCommand.command,
+        InterestsCommand.command, PreferencesCommand.command, DevicesCommand.command, UsersCommand.command,
+        OutboxCommand.command, ExplainCommand.command,
         InspectCommand.command, ConfigCommand.command,
     ])
 

@@ -93,9 +93,19 @@ enum ProjectCommand {
     private static func list(_ arguments: Arguments) async throws -> ExitCode {
         let file = try open(arguments)
         let tenants = try guarded { () throws(HubError) in try file.list() }
-        for tenant in tenants {
-            show(tenant, withSecret: false, arguments)
+        if arguments.has("json") {
+            for tenant in tenants { show(tenant, withSecret: false, arguments) }
+            return .success
         }
+        var table = Table("INSTANCE", "NAME", "KEY", "USERS PROVE", "OLD KEY UNTIL", "OLD SECRET UNTIL", "STATE")
+        for tenant in tenants {
+            table.add(
+                tenant.instance, tenant.name, tenant.apiKey, tenant.requiresHMAC ? "yes" : "no",
+                tenant.isClosed ? nil : tenant.oldKeyUntil.map { Output.time($0) },
+                tenant.isClosed ? nil : tenant.oldSecretUntil.map { Output.time($0) },
+                tenant.isClosed ? "closed" : "open")
+        }
+        table.show(nothing: "no projects")
         return .success
     }
 
