@@ -14,8 +14,9 @@ let root = Command(
     subcommands: [
         HubCommand.command, ProjectCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command,
         MarkCommand.command,
-        InterestsCommand.command, PreferencesCommand.command, OutboxCommand.command, ExplainCommand.command,
-        InspectCommand.command,
+        InterestsCommand.command, PreferencesCommand.command, DevicesCommand.command, UsersCommand.command,
+        OutboxCommand.command, ExplainCommand.command,
+        InspectCommand.command, ConfigCommand.command,
     ])
 
 /// The exit code and the sentence of an error.
@@ -53,10 +54,15 @@ do {
         exit(words.isEmpty ? ExitCode.usage.rawValue : ExitCode.success.rawValue)
     case .run(let command, let arguments):
         guard let run = command.run else { fatalError("a command without subcommands does something") }
+        let environment = ProcessInfo.processInfo.environment
+        let arguments =
+            command.takesProfile
+            ? try Profiles.apply(to: arguments, of: command, root: root, environment: environment) : arguments
+        Output.configure(arguments)
         exit(try await run(arguments).rawValue)
     }
 } catch {
     let problem = explain(error)
-    Output.note("peal: \(problem)")
+    Output.note("\(Output.paint("peal:", .bad, on: 2)) \(problem)")
     exit(problem.code.rawValue)
 }

@@ -4,9 +4,15 @@ struct Arguments: Sendable {
     let path: [String]
     /// What stands after the options.
     let operands: [String]
-    private var values: [String: [String]] = [:]
+    private var values: [String: [String]]
     /// Switches that the environment turned off.
     private var off: Set<String> = []
+
+    init(path: [String], operands: [String], values: [String: [String]] = [:]) {
+        self.path = path
+        self.operands = operands
+        self.values = values
+    }
 
     /// Whether a switch was given.
     func has(_ name: String) -> Bool { values[name] != nil }
@@ -48,6 +54,21 @@ struct Arguments: Sendable {
             throw CommandError(code: .usage, message: "--\(name) is missing.", hint: hint)
         }
         return value
+    }
+
+    /// A secret: the value of an option, or the first line of the file that the option of its name and `-file` gives.
+    ///
+    /// - Throws: ``CommandError``: both were given, or the file cannot be read.
+    func secret(_ name: String) throws(CommandError) -> String? {
+        guard let path = value(name + "-file") else { return value(name) }
+        guard value(name) == nil else { throw .usage("--\(name) and --\(name)-file exclude each other.") }
+        return try SecretFile.read(path)
+    }
+
+    /// The same where it must be there.
+    func requiredSecret(_ name: String, _ hint: String) throws(CommandError) -> String {
+        if let secret = try secret(name) { return secret }
+        throw CommandError(code: .usage, message: "--\(name) is missing.", hint: hint)
     }
 
     /// The integer value of an option within a range.
@@ -144,6 +165,8 @@ extension Arguments {
         try check(operands, of: command, path: path)
         var arguments = Arguments(path: path, operands: operands, values: values)
         for option in command.options where values[option.name] == nil {
+            // A file of the command line counts more than a variable.
+            if values[option.name + "-file"] != nil { continue }
             if let name = option.environment, let value = environment[name], !value.isEmpty {
                 try arguments.set(option, value, from: "$\(name)")
             }

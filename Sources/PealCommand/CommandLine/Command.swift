@@ -16,6 +16,8 @@ struct Command: Sendable {
     var examples: [String] = []
     /// Commands below this one; one of them, or `run`, does something.
     var subcommands: [Command] = []
+    /// Whether what a profile says is added to its command line.
+    var takesProfile = true
     /// What it does; the result is the exit code.
     var run: (@Sendable (Arguments) async throws -> ExitCode)?
 }

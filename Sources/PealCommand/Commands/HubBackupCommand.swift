@@ -106,8 +106,8 @@ enum HubBackupCommand {
 
     private static func show(_ progress: HubBackup.Progress, _ asJSON: Bool) {
         if asJSON { return Output.line(#"{"copied":\#(progress.copied),"total":\#(progress.total)}"#) }
-        guard progress.total > 0 else { return Output.note("looking through the copy for damage") }
-        Output.note("\(progress.copied * 100 / progress.total) % of \(progress.total) pages")
+        guard progress.total > 0 else { return Output.remark("looking through the copy for damage") }
+        Output.remark("\(progress.copied * 100 / progress.total) % of \(progress.total) pages")
     }
 
     private final class Stop: Sendable {

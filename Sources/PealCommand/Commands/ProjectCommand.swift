@@ -14,8 +14,10 @@ enum ProjectCommand {
             Command(
                 name: "create", summary: "make a project and print its values, the secret this once",
                 options: [
-                    directory, Option(name: "name", value: "TEXT", help: "your word for it"),
-                    Option(name: "no-hmac", value: nil, help: "believe users who prove nothing; for development"), json,
+                    directory, Option(name: "name", value: "TEXT", help: "your word for it", isConfigurable: false),
+                    Option(
+                        name: "no-hmac", value: nil, help: "believe users who prove nothing; for development",
+                        isConfigurable: false), json,
                 ], run: create),
             Command(
                 name: "list", summary: "list the projects, without secrets", options: [directory, json], run: list),
@@ -23,17 +25,20 @@ enum ProjectCommand {
                 name: "rotate", summary: "replace key or secret; what was current stays good for a while",
                 operands: [instance],
                 options: [
-                    directory, Option(name: "key", value: nil, help: "a new API key"),
-                    Option(name: "secret", value: nil, help: "a new secret"),
+                    directory, Option(name: "key", value: nil, help: "a new API key", isConfigurable: false),
+                    Option(name: "secret", value: nil, help: "a new secret", isConfigurable: false),
                     Option(
                         name: "overlap", value: "SECONDS",
-                        help: "how long the old one stays good, up to 90 days (86400)"), json,
+                        help: "how long the old one stays good, up to 90 days (86400)", isConfigurable: false), json,
                 ], run: rotate),
             Command(
                 name: "revoke", summary: "end at once what a rotation left good, or close a project for good",
                 operands: [instance],
                 options: [
-                    directory, Option(name: "close", value: nil, help: "close the project: nothing opens it any more"),
+                    directory,
+                    Option(
+                        name: "close", value: nil, help: "close the project: nothing opens it any more",
+                        isConfigurable: false),
                     json,
                 ], run: revoke),
             Command(
@@ -88,9 +93,19 @@ enum ProjectCommand {
     private static func list(_ arguments: Arguments) async throws -> ExitCode {
         let file = try open(arguments)
         let tenants = try guarded { () throws(HubError) in try file.list() }
-        for tenant in tenants {
-            show(tenant, withSecret: false, arguments)
+        if arguments.has("json") {
+            for tenant in tenants { show(tenant, withSecret: false, arguments) }
+            return .success
         }
+        var table = Table("INSTANCE", "NAME", "KEY", "USERS PROVE", "OLD KEY UNTIL", "OLD SECRET UNTIL", "STATE")
+        for tenant in tenants {
+            table.add(
+                tenant.instance, tenant.name, tenant.apiKey, tenant.requiresHMAC ? "yes" : "no",
+                tenant.isClosed ? nil : tenant.oldKeyUntil.map { Output.time($0) },
+                tenant.isClosed ? nil : tenant.oldSecretUntil.map { Output.time($0) },
+                tenant.isClosed ? "closed" : "open")
+        }
+        table.show(nothing: "no projects")
         return .success
     }
 
