@@ -4,20 +4,7 @@ import PealHub
 import PealModel
 import PealReplica
 
-let root = Command(
-    name: "peal", summary: "an offline-first notification inbox: hub, viewer, live tail, inspector",
-    discussion: """
-        exit codes: 0 done, 1 failed, 2 the command line is wrong, 3 the hub cannot be reached and is needed,
-        4 the hub refused, 5 a file is damaged or of another kind, 130 interrupted
-        """,
-    options: GlobalOptions.all,
-    subcommands: [
-        HubCommand.command, ProjectCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command,
-        MarkCommand.command,
-        InterestsCommand.command, PreferencesCommand.command, DevicesCommand.command, UsersCommand.command,
-        OutboxCommand.command, ExplainCommand.command,
-        InspectCommand.command, ConfigCommand.command,
-    ])
+let root = RootCommand.command
 
 /// The exit code and the sentence of an error.
 func explain(_ error: any Error) -> CommandError {

@@ -206,6 +206,7 @@ public final class ReplicaReader: ReplicaReading {
             }
             queries = Queries(
                 connection: specimen.connection, clock: clock, path: path, problems: specimen.problems)
+            specimen.judgeClosing()
             self.specimen = specimen
         } catch {
             throw ReplicaError(error, opening: path)

@@ -15,7 +15,7 @@ internal import PealSQLite
 /// A connection that only reads searches where another one has filled it.
 struct WordIndex {
     /// Positions of one table.
-    static let partPositions: Position = 1 << 17
+    static let partPositions: Position = 1 << 16
 
     private let connection: Connection
     /// Items that one transaction takes in: some hundredths of a second.

@@ -131,6 +131,30 @@ import Testing
         #expect(found.totals == [.pending: 1, .diverged: 2] && found.differences[1].fields == ["here"])
     }
 
+    @Test func `preferences, interests and marks that differ are named, and why they do`() throws {
+        var (folder, hub, a, b, clock) = try pair()
+        hub.setCatalogue(required: false)
+        for replica in [a, b] { try replica.pull(hub) }
+        #expect(try compare(folder, clock).isEqual)
+        try a.enqueue(.preference(category: "a", channel: "email", enabled: false))
+        var found = try compare(folder, clock)
+        #expect(found.rest.map(\.name) == [["a", "email"]] && found.rest.map(\.cause) == [.pending])
+        #expect(found.rest[0].a == false && found.rest[0].b == nil && !found.isEqual && !found.isFaulty)
+        hub.other(.preference(category: "a", channel: "push", enabled: true))
+        hub.other(.mark(.archive, upTo: 2))
+        try b.pull(hub)
+        found = try compare(folder, clock)
+        #expect(found.rest.map(\.cause) == [.behind, .pending, .behind])
+        #expect(found.rest.map(\.name) == [["archive", "2"], ["a", "email"], ["a", "push"]] && !found.isFaulty)
+        try a.pull(hub)
+        #expect(try compare(folder, clock).rest.map(\.cause) == [.pending])
+        try b.connection.execute("UPDATE preference SET value = 0 WHERE channel = 'push'")
+        try b.connection.execute("DELETE FROM mark WHERE kind = 'seen'")
+        found = try compare(folder, clock)
+        #expect(found.isFaulty)
+        #expect(found.rest.filter { $0.cause == .diverged }.map(\.kind) == [.mark, .preference])
+    }
+
     @Test func `files of two inboxes are not compared`() throws {
         let (folder, _, a, b, clock) = try pair()
         try b.connection.execute("UPDATE replica SET inbox = 'another'")

@@ -301,5 +301,5 @@ CREATE TABLE session (
     reason TEXT
 ) STRICT;
 
--- Beside these, a file in which somebody has searched holds `words_N` (FTS5 over titles and contents, a table for 131,072 positions) and
+-- Beside these, a file in which somebody has searched holds `words_N` (FTS5 over titles and contents, a table for 65,536 positions) and
 -- `word_index` (how far they go): derived from the items, filled when somebody searches, and free to be dropped (Sources/PealReplica/WordIndex.swift).

@@ -8,7 +8,7 @@ enum ExplainCommand {
         discussion: "Reads a file only: safe on a live one, and on a customer's copy. Shows no content.",
         operands: [
             Operand(name: "ITEM", help: "an item's number or id, as `peal inbox` shows it"),
-            Operand(name: "FILE", help: "a .peal file"),
+            InspectFile.file,
         ],
         options: [Option(name: "json", value: nil, help: "JSON")],
         examples: ["peal explain 12 ~/.local/share/peal/id-%4dary.peal"], run: run)

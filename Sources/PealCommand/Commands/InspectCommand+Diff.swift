@@ -6,15 +6,19 @@ extension InspectCommand {
     static let diff = Command(
         name: "diff", summary: "compare two devices' files of one inbox: what each shows, who set it, why they differ",
         discussion: """
-            Item by item, without content. behind: one file has not folded an entry that the other has, and will. pending: acts wait in an
-            outbox; it will agree when that is sent. letGo: one device keeps less. diverged: both have folded the same and hold different
-            things, which is a fault and ends with exit code 5. Other differences end with 0.
+            Item by item, then preferences, interests and marks; without content, but with --content the names of what differs. behind: one
+            file has not folded an entry that the other has, and will. pending: acts wait in an outbox; it will agree when that is sent. letGo:
+            one device keeps less. diverged: both have folded the same and hold different things, which is a fault and ends with exit code 5.
+            Other differences end with 0.
             """,
         operands: [
-            Operand(name: "A", help: "a .peal file"),
-            Operand(name: "B", help: "another device's file of the same inbox"),
+            Operand(name: "A", help: "a .peal file", kind: .file),
+            Operand(name: "B", help: "another device's file of the same inbox", kind: .file),
         ],
-        options: [Option(name: "limit", value: "N", help: "items that are listed, 1 to 1000 (50)"), InspectFile.json],
+        options: [
+            Option(name: "limit", value: "N", help: "items that are listed, 1 to 1000 (50)"), InspectFile.content,
+            InspectFile.json,
+        ],
         examples: ["peal inspect diff phone.peal laptop.peal"], run: diff)
 
     private static func diff(_ arguments: Arguments) async throws -> ExitCode {
@@ -32,13 +36,14 @@ extension InspectCommand {
             throw CommandError(
                 code: .badFile, message: Output.safe(error.message), hint: "`peal inspect verify` says what is wrong.")
         }
-        if arguments.has("json") { json(found, a, b) } else { show(found, a, b) }
+        let names = arguments.has("content")
+        if arguments.has("json") { json(found, a, b, names: names) } else { show(found, a, b, names: names) }
         let codes = [a.end(found.failure, "items"), b.end()]
         let isFault = found.isFaulty || codes.contains(.badFile)
         return isFault ? .badFile : .success
     }
 
-    private static func show(_ found: FileComparison, _ a: InspectFile, _ b: InspectFile) {
+    private static func show(_ found: FileComparison, _ a: InspectFile, _ b: InspectFile, names: Bool) {
         for (name, side) in [("A", found.a), ("B", found.b)] {
             let file = side.file
             let waiting = file.outbox.filter { $0.key != .dead }.values.reduce(0, +)
@@ -56,6 +61,7 @@ extension InspectCommand {
             }
             explain(difference, a, b)
         }
+        for difference in found.rest { Output.line(sentence(difference, names: names)) }
         let total = found.totals.values.reduce(0, +)
         if total > found.differences.count { Output.note("There are \(total) in all: --limit \(min(total, 1_000))") }
     }
@@ -76,7 +82,15 @@ extension InspectCommand {
             let behind = a.position < b.position ? "A" : "B"
             lines.append("\(behind) is \(abs(a.position - b.position)) entries behind.")
         }
-        if found.isEqual { lines.append("Every item is shown alike.") }
+        if found.isEqual {
+            lines.append("Every item is shown alike, and preferences, interests and marks are the same.")
+        } else if found.totals.isEmpty, found.failure == nil {
+            lines.append("Every item is shown alike.")
+        }
+        for kind in FileComparison.RestDifference.Kind.allCases {
+            let count = found.rest.count { $0.kind == kind }
+            if count > 0 { lines.append("\(count) \(kind.rawValue)s differ") }
+        }
         for cause in FileComparison.Cause.allCases {
             guard let count = found.totals[cause] else { continue }
             lines.append("\(count) items differ: \(cause.rawValue)")
@@ -91,6 +105,22 @@ extension InspectCommand {
         case .letGo: "one device has let it go"
         case .diverged: "both have folded the same entries and hold different things"
         }
+    }
+
+    private static func sentence(_ difference: FileComparison.RestDifference, names: Bool) -> String {
+        func word(_ value: Bool?) -> String { value.map { $0 ? "on" : "off" } ?? "no choice" }
+        let why =
+            switch difference.cause {
+            case .behind: "one file has not folded an entry that the other has"
+            case .pending: "it will agree when what waits in the outboxes is sent"
+            case .letGo, .diverged: "both have folded the same entries and hold different things"
+            }
+        if difference.kind == .mark {
+            return
+                "mark \(difference.name[0]) up to \(difference.name[1]): only in \(difference.a == nil ? "B" : "A"), \(why)"
+        }
+        let name = names ? " " + Output.safe(difference.name.joined(separator: " ")) : ""
+        return "\(difference.kind.rawValue)\(name): A \(word(difference.a)), B \(word(difference.b)): \(why)"
     }
 
     private static func pendingSide(_ difference: FileComparison.Difference) -> String {
@@ -123,7 +153,7 @@ extension InspectCommand {
         }
     }
 
-    private static func json(_ found: FileComparison, _ a: InspectFile, _ b: InspectFile) {
+    private static func json(_ found: FileComparison, _ a: InspectFile, _ b: InspectFile, names: Bool) {
         func write(_ key: String, _ side: FileComparison.Side, to writer: inout JSONWriter) {
             let file = side.file
             writer.key(key)
@@ -166,7 +196,25 @@ extension InspectCommand {
                     writer.endObject()
                 }
                 writer.endArray()
+                json(found.rest, names: names, to: &writer)
                 writer.member("failure", found.failure?.message)
             })
+    }
+
+    private static func json(
+        _ rest: [FileComparison.RestDifference], names: Bool, to writer: inout JSONWriter
+    ) {
+        writer.key("rest")
+        writer.beginArray()
+        for difference in rest {
+            writer.beginObject()
+            writer.member("kind", difference.kind.rawValue)
+            if names || difference.kind == .mark { writer.strings("name", difference.name) }
+            writer.member("cause", difference.cause.rawValue)
+            writer.member("a", difference.a)
+            writer.member("b", difference.b)
+            writer.endObject()
+        }
+        writer.endArray()
     }
 }

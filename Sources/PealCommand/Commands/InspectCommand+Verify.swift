@@ -69,7 +69,13 @@ extension InspectCommand {
             throw PealError(.file, "the file does not say whose it is: \(error.message)")
         }
         let key = arguments.value("key") ?? file.project
-        let hub = try HubAddress(url, proxy: HubProxy.environment(for: url))
+        let proxy: HubProxy?
+        if let text = arguments.value("proxy") {
+            proxy = try HubProxy(text)
+        } else {
+            proxy = try HubProxy.environment(for: url)
+        }
+        let hub = try HubAddress(url, proxy: proxy)
         let identity = try? JSON(Array(file.identity.utf8)[...])
         let credentials: HubCredentials
         var inbox: String?

@@ -11,7 +11,9 @@ enum OutboxCommand {
             it is kept until somebody retries it, as a new act, or discards it. An act that was not sent yet can be discarded too.
             """,
         operands: [
-            Operand(name: "ACTION", help: "retry, or discard; without it they are listed", optional: true),
+            Operand(
+                name: "ACTION", help: "retry, or discard; without it they are listed", optional: true,
+                values: ["retry", "discard"]),
             Operand(
                 name: "UID", help: "which, as the list shows them, or 'dead' for every dead letter", optional: true,
                 repeats: true),

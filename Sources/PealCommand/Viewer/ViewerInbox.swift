@@ -75,7 +75,7 @@ final class ViewerInbox: Sendable {
                 do {
                     let inbox = try await open()
                     // Screens of a list need few pages of the file.
-                    try await inbox.limitCache(kibibytes: 2_048)
+                    try await inbox.limitCache(kibibytes: 1_536)
                     if seconds > 1 { mailbox.put(.opened(tab: tab)) }
                     return inbox
                 } catch {

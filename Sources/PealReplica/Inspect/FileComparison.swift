@@ -9,6 +9,8 @@ public struct FileComparison: Sendable {
     public var b: Side
     /// What differs, the newest item first; not more than were asked for.
     public var differences: [Difference]
+    /// Preferences, interests and marks that differ, all of them.
+    public var rest: [RestDifference] = []
     /// How many items differ in all, by why.
     public var totals: [Cause: Int]
     /// Why the comparison stopped before its end; nil where it did not.
@@ -18,11 +20,12 @@ public struct FileComparison: Sendable {
     public var isFaulty: Bool {
         let (left, right) = (a.file.cursor, b.file.cursor)
         let isSame = left.epoch == right.epoch && left.position == right.position
-        return totals[.diverged] != nil || isSame && (left.chain != right.chain || a.sum != b.sum)
+        return totals[.diverged] != nil || rest.contains { $0.cause == .diverged }
+            || isSame && (left.chain != right.chain || a.sum != b.sum)
     }
 
     /// Both show the same.
-    public var isEqual: Bool { totals.isEmpty && failure == nil }
+    public var isEqual: Bool { totals.isEmpty && rest.isEmpty && failure == nil }
 
     /// One of the two files.
     public struct Side: Sendable {
@@ -92,6 +95,11 @@ extension ReplicaReader {
             if found.differences.count < limit { found.differences.append(difference) }
         }
         found.failure = left.failure ?? right.failure
+        do throws(ReplicaError) {
+            found.rest = try FileComparison.rest((queries, mine), (other.queries, theirs))
+        } catch {
+            found.failure = found.failure ?? error
+        }
         return found
     }
 }

@@ -15,7 +15,9 @@ final class Specimen {
     /// What is wrong with the file as a file.
     let problems: [String]
     /// What somebody should know who judges it.
-    let notes: [String]
+    private(set) var notes: [String]
+    /// It has neither log nor index beside it, and may be a copy without them.
+    private let isAlone: Bool
     private let before: [RawFile.Mark?]
 
     /// Opens it. Blocking; a file with a log and no index, or one that is cut off, is read from a private copy, which takes as much room in
@@ -32,6 +34,7 @@ final class Specimen {
         }
         problems = condition.problems
         notes = condition.notes
+        isAlone = condition.isAlone
         if let refusal = condition.refusal { throw refusal }
         if let opened {
             (connection, access) = (opened, .live)
@@ -46,6 +49,30 @@ final class Specimen {
             (connection, access) = (try Connection(path: path, options: settings), .still)
         case .copied, .live: (connection, access) = (try Self.openCopy(path, condition), .copied)
         }
+    }
+
+    /// Says what the file itself tells of how it was closed, where it lies alone. In its bytes nothing does: pages come into it with every
+    /// checkpoint, and an orderly close only takes the log away. A session that has not ended is a sign that the app ran or died; one that has
+    /// ended is none that it did not.
+    func judgeClosing() {
+        guard isAlone else { return }
+        let row = try? connection.prepare("SELECT ended FROM session ORDER BY attempt DESC LIMIT 1")
+        guard let row, (try? row.step()) == true else {
+            notes.append(
+                "There is no write-ahead log. That is so after an orderly close, and no session is known here that would tell more. "
+                    + Self.advice(path))
+            return
+        }
+        notes.append(
+            row.isNull(0)
+                ? "There is no write-ahead log, and the last session has not ended here: the app ran when this was copied, or had died. Its last "
+                    + "transactions are missing then, unless the file was opened and closed since. " + Self.advice(path)
+                : "There is no write-ahead log, and the last session that is known here has ended: after an orderly close this is all of it. Nothing "
+                    + "tells whether the app was opened again before this was copied. " + Self.advice(path))
+    }
+
+    private static func advice(_ path: String) -> String {
+        "To copy a file of an app that runs, copy \(path)-wal with it."
     }
 
     /// Whether somebody has written since it was opened, which only an open in place without locks cannot stand.
@@ -108,6 +135,8 @@ struct FileCondition {
     var notes: [String] = []
     /// Why it cannot be opened at all.
     var refusal: SQLiteError?
+    /// It is written through a log, and has none beside it.
+    var isAlone = false
     /// Bytes that a cut off file should have at least.
     var fullBytes: Int64?
     /// What its head says.
@@ -135,9 +164,7 @@ struct FileCondition {
         } else if log > 0 {
             judgeLog(path)
         } else if header?.usesWriteAheadLog == true, refusal == nil {
-            notes.append(
-                "There is no write-ahead log. That is so after an orderly close; if the file was copied while the app ran, "
-                    + "its last transactions are missing: copy \(path)-wal with it.")
+            isAlone = true
         }
     }
 
