@@ -26,12 +26,14 @@ enum CompletionsCommand {
             "peal completions bash > ~/.local/share/bash-completion/completions/peal",
             "peal completions zsh > ~/.zfunc/_peal",
             "peal completions fish > ~/.config/fish/completions/peal.fish",
-        ], run: { arguments in try run(arguments) })
+        ], takesProfile: false, run: { arguments in try run(arguments) })
 
     private static func run(_ arguments: Arguments) throws(CommandError) -> ExitCode {
         let shell = arguments.operands[0]
         if let script = CompletionScript.scripts[shell] {
-            guard arguments.operands.count == 1 else { throw .usage("'\(arguments.operands[1])' is one word too many.") }
+            guard arguments.operands.count == 1 else {
+                throw .usage("'\(arguments.operands[1])' is one word too many.")
+            }
             Output.text(script)
         } else {
             guard shell == "words" else { throw .usage("'\(shell)' is none of bash, zsh, fish.") }

@@ -9,7 +9,8 @@ enum ManCommand {
             printed. The pages are made from the same table as --help, in mdoc.
             """,
         operands: [Operand(name: "DIR", help: "where the pages go", optional: true, kind: .directory)],
-        examples: ["peal man ~/.local/share/man/man1", "man peal-inspect", "peal man | man -l -"], run: run)
+        examples: ["peal man ~/.local/share/man/man1", "man peal-inspect", "peal man | man -l -"], takesProfile: false,
+        run: run)
 
     private static func run(_ arguments: Arguments) throws -> ExitCode {
         let pages = ManPage.all(RootCommand.command, root: RootCommand.command)

@@ -13,6 +13,7 @@ enum RootCommand {
             MarkCommand.command,
             InterestsCommand.command, PreferencesCommand.command, DevicesCommand.command, UsersCommand.command,
             OutboxCommand.command, ExplainCommand.command,
-            InspectCommand.command, ConfigCommand.command, CompletionsCommand.command, ManCommand.command,
+            InspectCommand.command, ConfigCommand.command, DoctorCommand.command, CompletionsCommand.command,
+            ManCommand.command,
         ])
 }
