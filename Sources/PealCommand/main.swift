@@ -19,7 +19,11 @@ func explain(_ error: any Error) -> CommandError {
             case .invalid, .badURL: .usage
             default: .failure
             }
-        return CommandError(code: code, message: error.message)
+        var told = CommandError(code: code, message: error.message)
+        if [404, 410].contains(error.status) {
+            told.hint = "Check the id or name that was given, and --key: each project has its own."
+        }
+        return told
     case let error as ReplicaError: return CommandError(code: .badFile, message: error.message)
     default: return CommandError(code: .failure, message: "\(error)")
     }
@@ -49,7 +53,7 @@ do {
         exit(try await run(arguments).rawValue)
     }
 } catch {
-    let problem = explain(error)
+    let problem = explain(error).advised(RootCommand.path(of: words))
     Output.note("\(Output.paint("peal:", .bad, on: 2)) \(problem)")
     exit(problem.code.rawValue)
 }

@@ -4,23 +4,6 @@ import Testing
 /// What `peal inspect` says, kept word by word in `Golden`; `PEAL_RECORD=1 swift test --filter InspectGoldenTests` writes it anew.
 @Suite(.timeLimit(.minutes(2)))
 struct InspectGoldenTests {
-    private static let commands = [
-        "", "items", "outbox", "dead", "journal", "sessions", "entries", "marks", "explain", "verify", "diff", "export",
-        "redact",
-        "repair", "retry", "discard",
-    ]
-
-    @Test func `every command's help is as it is kept`() throws {
-        let bench = try InspectBench()
-        for command in Self.commands {
-            let words = ["inspect"] + (command.isEmpty ? [] : [command]) + ["--help"]
-            let done = try bench.run(words)
-            #expect(done.status == 0)
-            let name = "inspect-\(command.isEmpty ? "overview" : command)-help"
-            #expect(try GoldenText.difference(name, GoldenText.transcript(words, done)) == nil)
-        }
-    }
-
     @Test func `every view's table and JSON are as they are kept`() throws {
         let bench = try InspectBench()
         let views: [(String, [String])] = [

@@ -118,4 +118,37 @@ struct ViewerTroubleTests {
         try tmux.press("q")
         try await tmux.wait("the end") { !$0.contains("unread of") }
     }
+
+    @Test func `a hub that stands still in the middle is told, and its going on is, too`() async throws {
+        let hub = try HubProcess()
+        // As many as take a moment to come in.
+        let count = 3_000
+        let lines = (1...count).map {
+            "{\"users\":[\"mary\"],\"title\":\"item \($0)\",\"content\":\"\(String(repeating: "x", count: 2_000))\"}\n"
+        }
+        let input = try Directory()
+        try Data(lines.joined().utf8).write(to: URL(fileURLWithPath: input.path + "/lines.jsonl"))
+        let published = try Peal.run(
+            ["publish", input.path + "/lines.jsonl", "--concurrency", "64", "--quiet"], environment: hub.publisher)
+        #expect(published.status == 0, "\(published.errors)")
+        defer { kill(hub.process.processIdentifier, SIGCONT) }
+        for _ in 1...5 {
+            let device = try Directory()
+            let tmux = try Tmux(columns: 80, rows: 24, environment: hub.environment)
+            try tmux.command(viewer(device))
+            // Some have come, and not all.
+            try await tmux.wait("the first items") {
+                $0.contains("item ") || $0.contains("unread of") && !$0.contains("of 0")
+            }
+            kill(hub.process.processIdentifier, SIGSTOP)
+            let screen = try await tmux.wait("a stall, or the end of the loading", seconds: 40) {
+                $0.contains("◌ stalled") || $0.contains("no progress") || $0.contains("unread of 3,000")
+            }
+            kill(hub.process.processIdentifier, SIGCONT)
+            try await tmux.wait("all of it", seconds: 60) { $0.contains("● live") && $0.contains("unread of 3,000") }
+            try tmux.press("q")
+            if !screen.contains("unread of 3,000") { return }
+        }
+        Issue.record("the hub was never stopped in the middle")
+    }
 }

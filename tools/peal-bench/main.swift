@@ -29,7 +29,7 @@ do {
     case "page": try ReplicaBench.page(rest)
     case "fill": try ReplicaBench.fill(rest)
     case "stage": try StageBench.run(rest)
-    case "tail": try TailBench.run(rest)
+    case "tail": try await TailBench.run(rest)
     default:
         print(
             "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop"

@@ -211,8 +211,7 @@ extension Arguments {
     ) throws(CommandError) {
         let least = command.operands.filter { !$0.optional }.count
         if operands.count < least {
-            throw .usage(
-                "\(command.operands[operands.count].name) is missing. See '\(path.joined(separator: " ")) --help'.")
+            throw .usage("\(command.operands[operands.count].name) is missing.")
         }
         if operands.count > command.operands.count, command.operands.last?.repeats != true {
             if !command.subcommands.isEmpty {

@@ -92,4 +92,21 @@ struct CommandError: Error, CustomStringConvertible {
     static func usage(_ message: String) -> CommandError { CommandError(code: .usage, message: message) }
 
     var description: String { hint.map { "\(message)\n\($0)" } ?? message }
+
+    /// The same with what can be done next, where nobody said it.
+    ///
+    /// - Parameter path: the words of the command.
+    func advised(_ path: [String]) -> CommandError {
+        guard hint == nil else { return self }
+        var error = self
+        switch code {
+        case .usage: error.hint = "`\(path.joined(separator: " ")) --help` shows how it is used."
+        case .offline: error.hint = "Is the hub up, and --hub right? `peal doctor` looks at everything on the way."
+        case .refused: error.hint = "Check who is asking, --key and what proves it; `peal doctor` looks at both."
+        case .badFile:
+            error.hint = "See whether it is there and of the right kind; `peal inspect FILE` looks into a replica."
+        default: error.hint = "`peal doctor` looks at everything that a command needs."
+        }
+        return error
+    }
 }

@@ -16,4 +16,18 @@ enum RootCommand {
             InspectCommand.command, ConfigCommand.command, DoctorCommand.command, CompletionsCommand.command,
             ManCommand.command,
         ])
+
+    /// The words of a command line that lead to a command, wherever options stand.
+    static func path(of words: [String]) -> [String] {
+        var path = [command.name]
+        var place = command
+        for word in words {
+            guard
+                let next = place.subcommands.first(where: { $0.name == word || $0.aliases.contains(word) })
+            else { continue }
+            path.append(next.name)
+            place = next
+        }
+        return path
+    }
 }

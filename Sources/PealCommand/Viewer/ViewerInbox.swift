@@ -145,7 +145,9 @@ final class ViewerInbox: Sendable {
             case .load(_, let load):
                 let read = await result { try await window(load) }
                 mailbox.put(.loaded(tab: tab, generation: load.generation, read))
-                if case .success(let window) = read, window.isSearching { await fill(load, hasFound: !window.rows.isEmpty) }
+                if case .success(let window) = read, window.isSearching {
+                    await fill(load, hasFound: !window.rows.isEmpty)
+                }
             case .act(_, let number, let operation, let observed, let hold):
                 let uid = await result { try await inbox.perform(operation, observed: observed, hold: hold) }
                 if case .success(let uid) = uid, hold > 0 { uids[number] = uid }
