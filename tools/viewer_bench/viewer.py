@@ -9,6 +9,7 @@ import pty
 import re
 import select
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -123,6 +124,7 @@ def main():
                 max(starts) * 1e3, len(starts)), case="start", columns=columns, median_ms=median(starts) * 1e3,
                 p90_ms=percentile(starts, 0.9) * 1e3)
             measure_keys(words, folder, rows, columns, wanted, tell)
+        measure_search(words, folder, tell)
         base = []
         for _ in range(words.starts):
             begun = time.monotonic()
@@ -156,6 +158,53 @@ def measure_keys(words, folder, rows, columns, wanted, tell):
     tell("%dx%d, memory: %.1f MB at the first screen, %.1f after the keys, %.1f at most; of it no file %.1f" % (
         columns, rows, begun, viewer.memory("VmRSS"), viewer.memory("VmHWM"), viewer.memory("RssAnon")), case="memory",
         columns=columns, first_mb=begun, after_mb=viewer.memory("VmRSS"), peak_mb=viewer.memory("VmHWM"))
+    assert viewer.end() == 0
+
+
+def measure_search(words, folder, tell):
+    """The first search of the inbox, which fills the index of words, and later ones."""
+    viewer = Viewer(words.peal, folder, 24, 80)
+    assert viewer.until([b"Order %d has" % words.items, b"quit"], 20) is not None
+    viewer.settle()
+    viewer.press(b"/shipped")
+    begun = time.monotonic()
+    os.write(viewer.terminal, b"\r")
+    seen, first = b"", None
+    # The heading says what is searched, then rows come; the status says that it goes on.
+    while first is None:
+        seen += viewer.read(1)
+        if re.search(b"\xe2\x80\x9cshipped\xe2\x80\x9d", seen) and b"Order %d has" % words.items in seen.split(b"Searching")[-1]:
+            first = time.monotonic() - begun
+        assert time.monotonic() - begun < 60
+    index = sqlite3.connect("file:%s/id-bench.peal?mode=ro" % folder, uri=True)
+    while time.monotonic() - begun < 300:
+        viewer.read(0.05)
+        if index.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'word_index'").fetchone()[0] and index.execute(
+                "SELECT min(low) = (SELECT min(position) FROM item) FROM word_index").fetchone()[0]:
+            break
+    filled = time.monotonic() - begun
+    index.close()
+    viewer.settle()
+    tell("80x24, the first search of %d items: its newest after %.0f ms, all of it after %.1f s; memory %.1f MB, %.1f at most" % (
+        words.items, first * 1e3, filled, viewer.memory("VmRSS"), viewer.memory("VmHWM")), case="first search",
+        first_ms=first * 1e3, filled_s=filled, peak_mb=viewer.memory("VmHWM"))
+    for text in (b"order 77", b"ord", b"some know", b"zzz"):
+        times = []
+        for _ in range(5):
+            viewer.press(b"\x1b")
+            viewer.settle()
+            viewer.press(b"/" + text)
+            viewer.settle()
+            begun = time.monotonic()
+            os.write(viewer.terminal, b"\r")
+            last = begun
+            while viewer.read(0.3):
+                last = time.monotonic()
+            times.append(last - begun)
+        tell("80x24, search for '%s': key to screen median %.1f ms, slowest %.1f; memory %.1f MB at most" % (
+            text.decode(), median(times) * 1e3, max(times) * 1e3, viewer.memory("VmHWM")), case="search", search=text.decode(),
+            median_ms=median(times) * 1e3, peak_mb=viewer.memory("VmHWM"))
+    viewer.press(b"\x1b")
     assert viewer.end() == 0
 
 

@@ -186,7 +186,10 @@ final class ViewerInbox: Sendable {
         private func fill(_ load: ViewerLoad, hasFound: Bool) async {
             let deadline = ContinuousClock.now + (hasFound ? Self.fill.some : Self.fill.none)
             do {
-                while try await !inbox.fillWords(), !line.isWanted, ContinuousClock.now < deadline {}
+                // Who waits comes first, because another process's write can hold this up for seconds.
+                while !line.isWanted, ContinuousClock.now < deadline {
+                    if try await inbox.fillWords() { break }
+                }
             } catch let error as PealError where error.file == .busy {
                 // Another process writes; what is found meanwhile is shown.
             } catch {
