@@ -108,7 +108,8 @@ import Testing
         let rest = try await client.deliveredNotifications(after: first.next, limit: 100)
         let list = first.notifications + rest.notifications
         #expect(list.map { $0.title ?? "" } == all)
-        #expect(list.filter { ["3", "6", "9"].contains($0.title) }.allSatisfy { $0.inbox != InboxIdentity.device(id: nil) })
+        #expect(
+            list.filter { ["3", "6", "9"].contains($0.title) }.allSatisfy { $0.inbox != InboxIdentity.device(id: nil) })
         // By its interests it is the device's.
         let apples = try await client.deliveredNotifications(NotificationQuery(interests: ["apple"])).notifications
         #expect(apples.count == 9 && apples.allSatisfy { $0.inbox == InboxIdentity.device(id: nil) })
