@@ -46,17 +46,7 @@ def torment(world, kills, gap):
     while sum(deaths.values()) < kills:
         time.sleep(chance.random() * gap)
         if chance.randrange(100) < HUB_SHARE:
-            hub = world.hub
-            deaths["hub, while it starts" if time.monotonic() - hub.began < 0.3 else "hub"] += 1
-            hub.kill()
-            hub.start()
-            # Sometimes again before it has begun to listen.
-            if sum(deaths.values()) < kills and chance.random() < 0.15:
-                time.sleep(chance.random() * 0.1)
-                deaths["hub, while it starts"] += 1
-                hub.kill()
-                hub.start()
-            hub.ready()
+            deaths.update(world.hub.strike(chance, kills - sum(deaths.values())))
             continue
         role = chance.choice([role for role in world.roles for _ in range(1 if "-view" in role.name else 3)])
         deaths[describe(world, role)] += 1
