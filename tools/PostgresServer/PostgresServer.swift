@@ -74,7 +74,7 @@
                 "$@" >"$PEAL_DIRECTORY/log" 2>&1 </dev/null &
                 read -r word
                 if [ "$word" = keep ]; then wait; exit 0; fi
-                kill -QUIT $! 2>/dev/null; wait; rm -rf "$PEAL_DIRECTORY"
+                kill -QUIT "$(head -1 "$PEAL_DIRECTORY/data/postmaster.pid")" 2>/dev/null; wait; rm -rf "$PEAL_DIRECTORY"
                 """
             let process = Process()
             process.executableURL = URL(filePath: "/bin/sh")
