@@ -68,13 +68,14 @@
             ]
             arguments += settings
             let options = arguments.flatMap { ["-c", $0] }
+            // Waiting for a child would wait for ever: the signal that tells of it is blocked in children of Foundation's.
             // A shell reads its input, which ends with us; then it ends the server and takes the directory away.
             let script = """
                 trap '' INT
                 "$@" >"$PEAL_DIRECTORY/log" 2>&1 </dev/null &
                 read -r word
-                if [ "$word" = keep ]; then wait; exit 0; fi
-                kill -QUIT "$(head -1 "$PEAL_DIRECTORY/data/postmaster.pid")" 2>/dev/null; wait; rm -rf "$PEAL_DIRECTORY"
+                if [ "$word" = keep ]; then exit 0; fi
+                kill -QUIT $! 2>/dev/null; sleep 0.3; rm -rf "$PEAL_DIRECTORY"
                 """
             let process = Process()
             process.executableURL = URL(filePath: "/bin/sh")
@@ -154,7 +155,7 @@
             try run(["pg_config", "--bindir"]).trimmingCharacters(in: .whitespacesAndNewlines)
         }
 
-        private static var user: [String] { getuid() == 0 ? ["runuser", "-u", "postgres", "--"] : [] }
+        private static var user: [String] { getuid() == 0 ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"] : [] }
 
         private static func freePort() throws -> Int {
             let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
