@@ -47,6 +47,10 @@ let package = Package(
         // Level 1: rules, SQLite, WebSocket. No Foundation.
         .target(name: "PealModel", swiftSettings: swiftSettings),
         .target(name: "PealSQLite", dependencies: ["CPealSQLite"], swiftSettings: swiftSettings),
+        .target(
+            name: "PealPostgres",
+            dependencies: [.target(name: "CPealPostgres", condition: .when(traits: ["PostgreSQL"]))],
+            swiftSettings: swiftSettings),
         .target(name: "PealWebSocket", dependencies: ["CPealWebSocket"], swiftSettings: swiftSettings),
 
         // Level 2: the two ends.
@@ -57,7 +61,7 @@ let package = Package(
             name: "PealHub",
             dependencies: [
                 "PealModel", "PealSQLite", "PealWebSocket", "CPealHTTP", "CPealCrypto", "CPealCurl",
-                .target(name: "CPealPostgres", condition: .when(traits: ["PostgreSQL"])),
+                .target(name: "PealPostgres", condition: .when(traits: ["PostgreSQL"])),
             ],
             resources: [.embedInCode("Schema")], swiftSettings: swiftSettings),
 
@@ -93,6 +97,8 @@ let package = Package(
         .executableTarget(
             name: "peal-load", dependencies: ["Peal", "PealModel", "PealReplica"], path: "tools/peal-load",
             swiftSettings: swiftSettings),
+        // A server for tests and measurements; empty without the trait.
+        .target(name: "PostgresServer", path: "tools/PostgresServer", swiftSettings: swiftSettings),
         .target(
             name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
             swiftSettings: swiftSettings),
@@ -109,6 +115,8 @@ let package = Package(
 
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PealPostgresTests", dependencies: ["PealPostgres", "PostgresServer"], swiftSettings: swiftSettings),
         .testTarget(
             name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"],
             swiftSettings: swiftSettings),
