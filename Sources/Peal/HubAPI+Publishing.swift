@@ -197,6 +197,14 @@ extension HubAPI {
         }
     }
 
+    /// As ``publish(_:interests:users:_:)``, of a body that somebody else wrote, as `NewPublish` of schema/rest/openapi.yaml has it; the hub
+    /// refuses what is wrong in it.
+    package func publish(body: JSON) async throws(PealError) -> Publish {
+        try await call(.publish, Request(body: body)) { (json) throws(ShapeError) in
+            try Publish(json.member("publish"))
+        }
+    }
+
     /// A publish, and a page of what became of its items, in the order in which the inboxes got it. For a project's back end.
     ///
     /// - Parameters:

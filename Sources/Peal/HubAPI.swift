@@ -21,6 +21,8 @@ public struct HubAPI: Sendable {
     /// Seconds for a request, for each address of the hub's name; 30 by default.
     public var timeoutSeconds = 30
     private var idempotencyKey: String?
+    /// Told of each answer: the route, as the hub's description names it, the status and the time. Never what was sent or answered.
+    package var told: (@Sendable (String) -> Void)?
     /// Told of each call; for tests.
     var traced: (@Sendable (HubOperation) -> Void)?
 
@@ -97,9 +99,21 @@ public struct HubAPI: Sendable {
     ) async throws(PealError) -> [UInt8] {
         let (method, path, query, headers) = try prepared(operation, request)
         traced?(operation)
-        let answer = try await hub.answer(
-            method, path, query: query, headers: headers, body: request.body?.bytes, seconds: timeoutSeconds,
-            authorityPath: authorityPath, onBytes: onBytes)
+        let begin = ContinuousClock.now
+        func tell(_ end: String) {
+            let tenths = (begin.duration(to: .now) / .microseconds(100)).rounded()
+            told?("\(operation.route): \(end) in \(tenths / 10) ms")
+        }
+        let answer: HTTPClientAnswer
+        do throws(PealError) {
+            answer = try await hub.answer(
+                method, path, query: query, headers: headers, body: request.body?.bytes, seconds: timeoutSeconds,
+                authorityPath: authorityPath, onBytes: onBytes)
+        } catch {
+            tell("\(error.code.rawValue)")
+            throw error
+        }
+        tell("\(answer.status)")
         guard (200..<300).contains(answer.status) else { throw Self.refusal(answer) }
         return answer.body
     }

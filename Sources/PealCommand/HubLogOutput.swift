@@ -13,7 +13,9 @@ struct HubLogOutput: Sendable {
     init(
         _ arguments: Arguments, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(CommandError) {
-        let word = arguments.value("log-level") ?? HubLogLevel.notice.name
+        let usual: HubLogLevel =
+            arguments.has("quiet") ? .warning : arguments.has("verbose") ? .info : .notice
+        let word = arguments.value("log-level") ?? usual.name
         guard let level = HubLogLevel(name: word) else {
             let known = HubLogLevel.allCases.map(\.name).joined(separator: ", ")
             throw .usage("--log-level takes one of \(known).")

@@ -18,15 +18,14 @@ enum InboxOptions {
             environment: "PEAL_HMAC"),
         Option(
             name: "directory", value: "DIR", help: "where the replicas lie (~/.local/share/peal)",
-            environment: "PEAL_DIRECTORY"),
+            environment: "PEAL_DIRECTORY", kind: .directory),
         Option(
             name: "ca", value: "FILE", help: "certificate authorities (PEM) in place of the system's",
-            environment: "PEAL_CA"),
+            environment: "PEAL_CA", kind: .file),
         proxy,
         Option(name: "timeout", value: "SECONDS", help: "how long to wait for the hub (5)"),
         Option(name: "offline", value: nil, help: "do not connect; what is done is sent later"),
         Option(name: "json", value: nil, help: "JSON, one object a line"),
-        Option(name: "verbose", short: "v", value: nil, help: "say on standard error what the session does"),
     ]
 
     static let proxy = Option(
@@ -49,7 +48,7 @@ enum InboxOptions {
 
     /// Opens the inbox that the options name; nothing is connected yet.
     static func open(_ arguments: Arguments, device: Bool = false) async throws -> Inbox {
-        let client = try client(arguments) { Output.note("peal: \($0)") }
+        let client = try client(arguments) { Output.trace($0) }
         if device || arguments.has("device") { return try await client.device() }
         guard arguments.value("user") != nil || arguments.value("email") != nil else {
             throw nobody
@@ -90,11 +89,11 @@ enum InboxOptions {
     }
 
     /// Says on standard error what happened to the inbox.
-    static func show(_ notice: InboxNotice) { Output.note("note: \(notice)") }
+    static func show(_ notice: InboxNotice) { Output.remark("note: \(notice)") }
 
     private static func wait(_ inbox: Inbox, _ arguments: Arguments) async throws -> InboxStatus {
         if arguments.has("offline") {
-            Output.note("offline, as asked: this is what the replica holds; what you do is sent later.")
+            Output.remark("offline, as asked: this is what the replica holds; what you do is sent later.")
             return await inbox.status
         }
         let seconds = try arguments.int("timeout", in: 0...3_600, default: 5)
@@ -124,7 +123,7 @@ enum InboxOptions {
 
     private static func offline(_ status: InboxStatus) -> InboxStatus {
         let why = status.message.map { " (\($0))" } ?? ""
-        Output.note("offline\(why): this is what the replica holds; what you do is sent later.")
+        Output.remark("offline\(why): this is what the replica holds; what you do is sent later.")
         return status
     }
 }

@@ -10,11 +10,13 @@ let root = Command(
         exit codes: 0 done, 1 failed, 2 the command line is wrong, 3 the hub cannot be reached and is needed,
         4 the hub refused, 5 a file is damaged or of another kind, 130 interrupted
         """,
+    options: GlobalOptions.all,
     subcommands: [
         HubCommand.command, ProjectCommand.command, PublishCommand.command, InboxCommand.command, TailCommand.command,
         MarkCommand.command,
-        InterestsCommand.command, PreferencesCommand.command, OutboxCommand.command, ExplainCommand.command,
-        InspectCommand.command,
+        InterestsCommand.command, PreferencesCommand.command, DevicesCommand.command, UsersCommand.command,
+        OutboxCommand.command, ExplainCommand.command,
+        InspectCommand.command, ConfigCommand.command,
     ])
 
 /// The exit code and the sentence of an error.
@@ -48,14 +50,19 @@ if words == ["--version"] {
 do {
     switch try Arguments.parse(words, root: root, environment: ProcessInfo.processInfo.environment) {
     case .help(let command, let path):
-        Output.text(Help.text(command, path: path))
+        Output.text(Help.text(command, path: path, everywhere: root.options))
         exit(words.isEmpty ? ExitCode.usage.rawValue : ExitCode.success.rawValue)
     case .run(let command, let arguments):
         guard let run = command.run else { fatalError("a command without subcommands does something") }
+        let environment = ProcessInfo.processInfo.environment
+        let arguments =
+            command.takesProfile
+            ? try Profiles.apply(to: arguments, of: command, root: root, environment: environment) : arguments
+        Output.configure(arguments)
         exit(try await run(arguments).rawValue)
     }
 } catch {
     let problem = explain(error)
-    Output.note("peal: \(problem)")
+    Output.note("\(Output.paint("peal:", .bad, on: 2)) \(problem)")
     exit(problem.code.rawValue)
 }

@@ -4,9 +4,15 @@ struct Arguments: Sendable {
     let path: [String]
     /// What stands after the options.
     let operands: [String]
-    private var values: [String: [String]] = [:]
+    private var values: [String: [String]]
     /// Switches that the environment turned off.
     private var off: Set<String> = []
+
+    init(path: [String], operands: [String], values: [String: [String]] = [:]) {
+        self.path = path
+        self.operands = operands
+        self.values = values
+    }
 
     /// Whether a switch was given.
     func has(_ name: String) -> Bool { values[name] != nil }
@@ -20,6 +26,7 @@ struct Arguments: Sendable {
     /// - Throws: ``CommandError`` for a switch whose value is neither on nor off.
     mutating func set(_ option: Option, _ value: String, from source: String) throws(CommandError) {
         guard option.value == nil else {
+            try Self.check(value, of: option, from: source)
             values[option.name, default: []].append(value)
             return
         }
@@ -49,6 +56,21 @@ struct Arguments: Sendable {
         return value
     }
 
+    /// A secret: the value of an option, or the first line of the file that the option of its name and `-file` gives.
+    ///
+    /// - Throws: ``CommandError``: both were given, or the file cannot be read.
+    func secret(_ name: String) throws(CommandError) -> String? {
+        guard let path = value(name + "-file") else { return value(name) }
+        guard value(name) == nil else { throw .usage("--\(name) and --\(name)-file exclude each other.") }
+        return try SecretFile.read(path)
+    }
+
+    /// The same where it must be there.
+    func requiredSecret(_ name: String, _ hint: String) throws(CommandError) -> String {
+        if let secret = try secret(name) { return secret }
+        throw CommandError(code: .usage, message: "--\(name) is missing.", hint: hint)
+    }
+
     /// The integer value of an option within a range.
     func int(_ name: String, in range: ClosedRange<Int>, default fallback: Int) throws(CommandError) -> Int {
         guard let text = value(name) else { return fallback }
@@ -66,7 +88,7 @@ extension Arguments {
         case help(Command, path: [String])
     }
 
-    /// Parses a command line below a root command.
+    /// Parses a command line below a root command, whose options are every command's: they may stand before the command's word too.
     ///
     /// - Throws: ``CommandError`` with ``ExitCode/usage`` that names the word that is wrong.
     static func parse(
@@ -75,7 +97,13 @@ extension Arguments {
         var command = root
         var path = [root.name]
         var rest = words[...]
+        var first: [String] = []
         while !command.subcommands.isEmpty {
+            if let count = leading(rest, root.options) {
+                first += rest.prefix(count)
+                rest = rest.dropFirst(count)
+                continue
+            }
             guard let word = rest.first, word != "--help", word != "-h" else {
                 if command.run != nil, rest.isEmpty { break }
                 return .help(command, path: path)
@@ -84,8 +112,9 @@ extension Arguments {
                 rest = rest.dropFirst() + ["--help"]
                 continue
             }
-            guard let next = command.subcommands.first(where: { $0.name == word }) else {
+            guard let next = command.subcommands.first(where: { $0.name == word || $0.aliases.contains(word) }) else {
                 if command.run != nil { break }
+                if word.hasPrefix("-") { throw .usage("'\(word)' is no option of '\(path.joined(separator: " "))'.") }
                 let known = command.subcommands.map(\.name).joined(separator: ", ")
                 throw .usage("'\(word)' is no command of '\(path.joined(separator: " "))'. There are: \(known).")
             }
@@ -95,7 +124,24 @@ extension Arguments {
         }
         let own = rest.prefix { $0 != "--" }
         if own.contains("--help") || own.contains("-h") { return .help(command, path: path) }
-        return .run(command, try parse(Array(rest), of: command, path: path, environment: environment))
+        // The command's own option wins over one of every command.
+        let names = Set(command.options.map(\.name))
+        command.options += root.options.filter { !names.contains($0.name) }
+        return .run(command, try parse(first + rest, of: command, path: path, environment: environment))
+    }
+
+    /// How many words an option at the front takes; nil where none of these is there.
+    private static func leading(_ words: ArraySlice<String>, _ options: [Option]) -> Int? {
+        guard let word = words.first, word.hasPrefix("-") else { return nil }
+        guard let option = option(of: word, options) else { return nil }
+        return option.value == nil || word.contains("=") ? 1 : min(2, words.count)
+    }
+
+    private static func option(of word: String, _ options: [Option]) -> Option? {
+        let name = word.prefix { $0 != "=" }
+        return options.first { option in
+            word.hasPrefix("--") ? name == "--" + option.name : option.short.map { name == "-\($0)" } ?? false
+        }
     }
 
     private static func parse(
@@ -119,6 +165,8 @@ extension Arguments {
         try check(operands, of: command, path: path)
         var arguments = Arguments(path: path, operands: operands, values: values)
         for option in command.options where values[option.name] == nil {
+            // A file of the command line counts more than a variable.
+            if values[option.name + "-file"] != nil { continue }
             if let name = option.environment, let value = environment[name], !value.isEmpty {
                 try arguments.set(option, value, from: "$\(name)")
             }
@@ -131,22 +179,30 @@ extension Arguments {
         into values: inout [String: [String]]
     ) throws(CommandError) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let option = command.options.first {
-            word.hasPrefix("--") ? parts[0] == "--" + $0.name : $0.short.map { parts[0] == "-\($0)" } ?? false
+        guard let option = option(of: word, command.options) else {
+            throw .usage("'\(parts[0])' is no option of '\(command.name)'.")
         }
-        guard let option else { throw .usage("'\(parts[0])' is no option of '\(command.name)'.") }
         guard values[option.name] == nil || option.repeats else { throw .usage("'\(parts[0])' was given twice.") }
         guard option.value != nil else {
             guard parts.count == 1 else { throw .usage("'\(parts[0])' takes no value.") }
             values[option.name] = [""]
             return
         }
+        let value: String
         if parts.count == 2 {
-            values[option.name, default: []].append(parts[1])
+            value = parts[1]
         } else {
             guard index < words.count else { throw .usage("'\(word)' needs a value: \(option.value ?? "").") }
-            values[option.name, default: []].append(words[index])
+            value = words[index]
             index += 1
+        }
+        try check(value, of: option, from: "--\(option.name)")
+        values[option.name, default: []].append(value)
+    }
+
+    private static func check(_ value: String, of option: Option, from source: String) throws(CommandError) {
+        guard option.values.isEmpty || option.values.contains(value) else {
+            throw .usage("\(source) takes one of \(option.values.joined(separator: ", ")).")
         }
     }
 

@@ -1,19 +1,23 @@
-/// One command of `peal`, as data: the same table drives parsing, `--help` and, later, completion and man pages.
+/// One command of `peal`, as data: the same table drives parsing, `--help`, completion and man pages.
 struct Command: Sendable {
     /// The word; `peal` for the root.
     var name: String
+    /// Other words for it, which help does not list.
+    var aliases: [String] = []
     /// One line, without a full stop.
     var summary: String
     /// Paragraphs below the summary.
     var discussion = ""
     /// What stands after the options, such as `ITEM…`.
     var operands: [Operand] = []
-    /// The options, in the order in which help shows them.
+    /// The options, in the order in which help shows them; those of the root are every command's, and may stand before its word.
     var options: [Option] = []
     /// Lines of an example section, without `$`.
     var examples: [String] = []
     /// Commands below this one; one of them, or `run`, does something.
     var subcommands: [Command] = []
+    /// Whether what a profile says is added to its command line.
+    var takesProfile = true
     /// What it does; the result is the exit code.
     var run: (@Sendable (Arguments) async throws -> ExitCode)?
 }
@@ -32,7 +36,16 @@ struct Option: Sendable {
     var environment: String?
     /// Whether it may be given more than once.
     var repeats = false
+    /// The words that it takes; empty for any.
+    var values: [String] = []
+    /// What the value is.
+    var kind = ValueKind.text
+    /// Whether a profile may give it: not what says what is to be done, only with whom and how.
+    var isConfigurable = true
 }
+
+/// What a value is, for completion.
+enum ValueKind: Sendable { case text, file, directory }
 
 /// One operand of a command.
 struct Operand: Sendable {
@@ -44,6 +57,10 @@ struct Operand: Sendable {
     var optional = false
     /// Whether there may be many; the last one only.
     var repeats = false
+    /// The words that it takes; empty for any.
+    var values: [String] = []
+    /// What it is.
+    var kind = ValueKind.text
 }
 
 /// What a command ends with. Documented in `peal --help`.

@@ -1,11 +1,13 @@
 /// Help texts, made from the same table as parsing.
 enum Help {
     /// The help of a command.
-    static func text(_ command: Command, path: [String]) -> String {
+    ///
+    /// - Parameter everywhere: the options of every command.
+    static func text(_ command: Command, path: [String], everywhere: [Option] = []) -> String {
         var lines = ["\(path.joined(separator: " ")) – \(command.summary)", ""]
         var usage = "usage: " + path.joined(separator: " ")
         if !command.subcommands.isEmpty { usage += command.run == nil ? " COMMAND" : " [COMMAND]" }
-        if !command.options.isEmpty { usage += " [OPTIONS]" }
+        if !command.options.isEmpty || !everywhere.isEmpty { usage += " [OPTIONS]" }
         for operand in command.operands {
             let word = operand.name + (operand.repeats ? "…" : "")
             usage += operand.optional ? " [\(word)]" : " \(word)"
@@ -14,7 +16,9 @@ enum Help {
         if !command.discussion.isEmpty { lines += ["", command.discussion] }
         section("operands", command.operands.map { ($0.name, $0.help) }, into: &lines)
         section("commands", command.subcommands.map { ($0.name, $0.summary) }, into: &lines)
-        section("options", command.options.map { (spelling($0), explanation($0)) }, into: &lines)
+        func rows(_ options: [Option]) -> [(String, String)] { options.map { (spelling($0), explanation($0)) } }
+        if path.count > 1 { section("options", rows(command.options), into: &lines) }
+        section("options of every command", rows(everywhere), into: &lines)
         if !command.examples.isEmpty { lines += ["", "examples:"] + command.examples.map { "  " + $0 } }
         return lines.joined(separator: "\n") + "\n"
     }

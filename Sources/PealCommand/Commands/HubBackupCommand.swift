@@ -11,7 +11,7 @@ enum HubBackupCommand {
             The copy is of one moment, whole and on the disk when the command ends, and holds the projects' secrets: keep it like the file.
             Ctrl-C stops it and leaves nothing.
             """,
-        operands: [Operand(name: "TO", help: "the file to make; it must not be there")],
+        operands: [Operand(name: "TO", help: "the file to make; it must not be there", kind: .file)],
         options: [HubCommand.directory, json], examples: ["peal hub backup /backups/hub-$(date +%F).sqlite"],
         run: { arguments in
             try await run(arguments, "backup") { (path, other, progress) throws(HubError) in
@@ -26,7 +26,7 @@ enum HubBackupCommand {
             The backup is looked through for damage first, and the file that was there is kept beside it. Devices notice by themselves that
             the hub went back, load a snapshot and send again what the backup lacks (docs/operations.md, "Restoring a backup").
             """,
-        operands: [Operand(name: "FROM", help: "the backup")],
+        operands: [Operand(name: "FROM", help: "the backup", kind: .file)],
         options: [HubCommand.directory, json],
         examples: ["systemctl stop peal-hub && peal hub restore /backups/hub.sqlite && systemctl start peal-hub"],
         run: { arguments in
@@ -106,8 +106,8 @@ enum HubBackupCommand {
 
     private static func show(_ progress: HubBackup.Progress, _ asJSON: Bool) {
         if asJSON { return Output.line(#"{"copied":\#(progress.copied),"total":\#(progress.total)}"#) }
-        guard progress.total > 0 else { return Output.note("looking through the copy for damage") }
-        Output.note("\(progress.copied * 100 / progress.total) % of \(progress.total) pages")
+        guard progress.total > 0 else { return Output.remark("looking through the copy for damage") }
+        Output.remark("\(progress.copied * 100 / progress.total) % of \(progress.total) pages")
     }
 
     private final class Stop: Sendable {

@@ -5,25 +5,29 @@ import PealModel
 /// What `peal hub` can be told, by an option, the environment (`PEAL_HUB_…`) or a file, and what follows of it.
 extension HubCommand {
     static let directory = Option(
-        name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY")
+        name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY",
+        kind: .directory, isConfigurable: false)
 
     /// Every option; each has a variable of its name.
     static let options: [Option] = {
         let named: [Option] = [
             directory,
-            Option(name: "config", value: "FILE", help: "a file of 'key = value' lines, whose keys are these options"),
+            Option(
+                name: "config", value: "FILE", help: "a file of 'key = value' lines, whose keys are these options",
+                kind: .file),
             Option(name: "host", value: "ADDRESS", help: "the address of both listeners (127.0.0.1)"),
             Option(name: "http-port", value: "PORT", help: "the publishing side; 0 for any (8080)"),
             Option(name: "websocket-port", value: "PORT", help: "the device side; 0 for any (8081)"),
             Option(name: "websocket-url", value: "URL", help: "the device side as devices see it, behind a proxy"),
-            Option(name: "tls-cert", value: "FILE", help: "certificate chain (PEM) for both listeners"),
-            Option(name: "tls-key", value: "FILE", help: "private key (PEM)"),
+            Option(name: "tls-cert", value: "FILE", help: "certificate chain (PEM) for both listeners", kind: .file),
+            Option(name: "tls-key", value: "FILE", help: "private key (PEM)", kind: .file),
             Option(
                 name: "require-hmac", value: nil,
                 help: "the project that the first start makes wants users to prove themselves"),
             Option(
                 name: "catalogue", value: "FILE",
-                help: "categories and channels of the project (JSON), taken where they differ from what it has"),
+                help: "categories and channels of the project (JSON), taken where they differ from what it has",
+                kind: .file),
             Option(
                 name: "no-reoffer", value: nil,
                 help: "after a restore from a backup: devices drop the settled acts that the hub has lost"),
@@ -42,15 +46,18 @@ extension HubCommand {
             Option(name: "sockets", value: "N", help: "open sockets of devices (100000)"),
             Option(name: "sockets-per-address", value: "N", help: "of one address; 0 for no limit"),
             Option(
-                name: "log-level", value: "LEVEL", help: "error, warning, notice, info (each request), debug (notice)"),
+                name: "log-level", value: "LEVEL", help: "error, warning, notice, info (each request), debug (notice)",
+                values: HubLogLevel.allCases.map(\.name)),
             Option(
                 name: "log-format", value: "FORMAT",
-                help: "text, json or journald (journald where the journal takes standard error, else text)"),
+                help: "text, json or journald (journald where the journal takes standard error, else text)",
+                values: HubLogRecord.Format.allCases.map(\.rawValue)),
             Option(name: "insecure", value: nil, help: "listen without TLS on an address that others can reach"),
             Option(name: "json", value: nil, help: "JSON, one object a line"),
         ]
         return named.map { option in
             var option = option
+            option.isConfigurable = false
             option.environment = "PEAL_HUB_" + option.name.uppercased().replacing("-", with: "_")
             return option
         }

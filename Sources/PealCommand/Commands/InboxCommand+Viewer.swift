@@ -25,8 +25,7 @@ extension InboxCommand {
         let opened = inboxes.enumerated().map { index, inbox in
             ViewerInbox(tab: index, mailbox: mailbox, isConnecting: !isOffline, open: inbox.open)
         }
-        let colourless = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
-        let end = await Viewer.run(model, mailbox, opened, hasColours: !colourless)
+        let end = await Viewer.run(model, mailbox, opened, hasColours: Output.hasColours(1))
         await withTaskGroup(of: Void.self) { group in
             for inbox in opened { group.addTask { await inbox.end() } }
         }
@@ -34,7 +33,7 @@ extension InboxCommand {
         case .quit: return .success
         case .signal: return .interrupted
         case .noTerminal:
-            Output.note("The terminal '\(environment["TERM"] ?? "")' cannot show the viewer; this is the table.")
+            Output.remark("The terminal '\(environment["TERM"] ?? "")' cannot show the viewer; this is the table.")
             return nil
         }
     }

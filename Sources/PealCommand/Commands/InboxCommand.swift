@@ -47,11 +47,18 @@ enum InboxCommand {
             return .success
         }
         let ended: ExitCode? = try await Signals.run {
-            for await change in inbox.changes where change.items || change.outbox {
-                if !arguments.has("json") { Output.line("") }
-                try await show(inbox, query, limit, arguments)
-            }
-            return .success
+            try await TailCommand.first(
+                {
+                    for await change in inbox.changes where change.items || change.outbox {
+                        if !arguments.has("json") { Output.line("") }
+                        try await show(inbox, query, limit, arguments)
+                    }
+                    return .success
+                },
+                {
+                    try await PipeWriter.closed()
+                    return .success
+                })
         }
         await inbox.close()
         return ended ?? .success
@@ -78,7 +85,7 @@ enum InboxCommand {
             cursor = page.next
             isPartial = isPartial || page.isPartial
         } while cursor != nil && items.count < limit
-        if isPartial { Output.note("This is only a part: the inbox is being loaded, and older ones are to come.") }
+        if isPartial { Output.remark("This is only a part: the inbox is being loaded, and older ones are to come.") }
         if arguments.has("json") {
             for item in items { Output.line(item.json) }
             return

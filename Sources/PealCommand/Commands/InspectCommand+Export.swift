@@ -12,9 +12,14 @@ extension InspectCommand {
             """,
         operands: [InspectFile.file],
         options: [
-            Option(name: "format", value: "FORMAT", help: "jsonl, csv or sqlite (jsonl)"),
-            Option(name: "output", short: "o", value: "COPY", help: "a file of mode 0600; nothing may be there"),
-            Option(name: "force", value: nil, help: "replace what is at --output"), InspectFile.content,
+            Option(
+                name: "format", value: "FORMAT", help: "jsonl, csv or sqlite (jsonl)",
+                values: ["jsonl", "csv", "sqlite"]),
+            Option(
+                name: "output", short: "o", value: "COPY", help: "a file of mode 0600; nothing may be there",
+                kind: .file, isConfigurable: false),
+            Option(name: "force", value: nil, help: "replace what is at --output", isConfigurable: false),
+            InspectFile.content,
         ],
         examples: [
             "peal inspect export id-%4dary.peal > rows.jsonl",

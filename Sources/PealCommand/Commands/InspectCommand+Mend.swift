@@ -12,7 +12,9 @@ extension InspectCommand {
             """,
         operands: [InspectFile.file],
         options: [
-            Option(name: "output", short: "o", value: "COPY", help: "where; nothing may be there"), InspectFile.json,
+            Option(
+                name: "output", short: "o", value: "COPY", help: "where; nothing may be there", kind: .file,
+                isConfigurable: false), InspectFile.json,
         ],
         examples: ["peal inspect redact id-%4dary.peal -o for-support.peal"],
         run: { arguments in
@@ -90,7 +92,7 @@ extension InspectCommand {
         operands: [InspectFile.file],
         options: [
             Option(name: "output", short: "o", value: "COPY", help: "where (FILE.repaired); nothing may be there"),
-            Option(name: "yes", short: "y", value: nil, help: "do not ask"), InspectFile.json,
+            Option(name: "yes", short: "y", value: nil, help: "do not ask", isConfigurable: false), InspectFile.json,
         ],
         examples: ["peal inspect repair id-%4dary.peal", "peal inspect repair --yes id-%4dary.peal -o mended.peal"],
         run: repair)

@@ -17,7 +17,7 @@ extension InspectCommand {
         ], run: verify)
 
     private static let verifyOptions = [
-        Option(name: "hub", value: "URL", help: "compare with this hub too"),
+        Option(name: "hub", value: "URL", help: "compare with this hub too", isConfigurable: false),
         Option(
             name: "key", value: "KEY", help: "the project's API key, where the file does not name it",
             environment: "PEAL_KEY"),
@@ -26,7 +26,7 @@ extension InspectCommand {
             environment: "PEAL_HMAC"),
         Option(
             name: "secret", value: "SECRET", help: "the project's secret; needed for a device's own inbox",
-            environment: "PEAL_SECRET"),
+            environment: "PEAL_SECRET"), HubOptions.secretFile,
     ]
 
     private static func verify(_ arguments: Arguments) async throws -> ExitCode {
@@ -35,8 +35,9 @@ extension InspectCommand {
         var standing: (HubStanding, HubItems?)?
         var problem: PealError?
         if let url = arguments.value("hub") {
+            let secret = try arguments.secret("secret")
             do throws(PealError) {
-                standing = try await ask(url, arguments, reader)
+                standing = try await ask(url, arguments, secret, reader)
             } catch {
                 problem = error
             }
@@ -59,7 +60,7 @@ extension InspectCommand {
     }
 
     private static func ask(
-        _ url: String, _ arguments: Arguments, _ reader: ReplicaReader
+        _ url: String, _ arguments: Arguments, _ secret: String?, _ reader: ReplicaReader
     ) async throws(PealError) -> (HubStanding, HubItems?) {
         let file: Inspection
         do {
@@ -68,7 +69,6 @@ extension InspectCommand {
             throw PealError(.file, "the file does not say whose it is: \(error.message)")
         }
         let key = arguments.value("key") ?? file.project
-        let secret = arguments.value("secret")
         let hub = try HubAddress(url, proxy: HubProxy.environment(for: url))
         let identity = try? JSON(Array(file.identity.utf8)[...])
         let credentials: HubCredentials
@@ -84,7 +84,8 @@ extension InspectCommand {
                 key: key, externalId: identity?["externalId"]?.stringValue, email: identity?["email"]?.stringValue,
                 hmac: arguments.value("hmac"), secret: secret)
         }
-        let api = HubAPI(hub: hub, credentials: credentials)
+        var api = HubAPI(hub: hub, credentials: credentials)
+        api.told = { Output.trace($0) }
         let standing = try await api.standing(inbox: inbox, position: file.cursor.position)
         // Two states of the log need not agree item by item, and a device's own inbox has no list.
         guard inbox == nil, standing.position == file.cursor.position else { return (standing, nil) }

@@ -3,7 +3,7 @@ import PealReplica
 
 /// What the views of `peal inspect` share: opening a file whatever is wrong with it, pages, and how they end.
 struct InspectFile {
-    static let file = Operand(name: "FILE", help: "a .peal file")
+    static let file = Operand(name: "FILE", help: "a .peal file", kind: .file)
     static let json = Option(name: "json", value: nil, help: "JSON, one object a line")
     static let content = Option(
         name: "content", value: nil,

@@ -39,7 +39,7 @@ enum InterestsCommand {
                     decoding: JSON.object([("interests", .array(interests.map(JSON.string)))]).bytes, as: UTF8.self))
         } else {
             for interest in interests { Output.line(interest) }
-            if interests.isEmpty { Output.note("no interests") }
+            if interests.isEmpty { Output.remark("no interests") }
         }
     }
 

@@ -31,7 +31,7 @@ enum PreferencesCommand {
         await inbox.close()
         for preference in preferences { Output.line(arguments.has("json") ? preference.json : preference.row) }
         if preferences.isEmpty, !arguments.has("json") {
-            Output.note("no preferences: the project has no catalogue, or this replica has not got it yet")
+            Output.remark("no preferences: the project has no catalogue, or this replica has not got it yet")
         }
         return .success
     }

@@ -2,10 +2,10 @@ import Foundation
 import PealHub
 import PealModel
 
-/// `peal project`.
+/// `peal projects`.
 enum ProjectCommand {
     static let command = Command(
-        name: "project", summary: "make, list, rotate and close the projects in a hub's file",
+        name: "projects", aliases: ["project"], summary: "make, list, rotate and close the projects in a hub's file",
         discussion: """
             A project is a tenant: it sees nothing of another one. These commands change the file; a hub that runs on it notices
             within seconds, and ends the sessions of what was revoked.
@@ -14,8 +14,10 @@ enum ProjectCommand {
             Command(
                 name: "create", summary: "make a project and print its values, the secret this once",
                 options: [
-                    directory, Option(name: "name", value: "TEXT", help: "your word for it"),
-                    Option(name: "no-hmac", value: nil, help: "believe users who prove nothing; for development"), json,
+                    directory, Option(name: "name", value: "TEXT", help: "your word for it", isConfigurable: false),
+                    Option(
+                        name: "no-hmac", value: nil, help: "believe users who prove nothing; for development",
+                        isConfigurable: false), json,
                 ], run: create),
             Command(
                 name: "list", summary: "list the projects, without secrets", options: [directory, json], run: list),
@@ -23,17 +25,20 @@ enum ProjectCommand {
                 name: "rotate", summary: "replace key or secret; what was current stays good for a while",
                 operands: [instance],
                 options: [
-                    directory, Option(name: "key", value: nil, help: "a new API key"),
-                    Option(name: "secret", value: nil, help: "a new secret"),
+                    directory, Option(name: "key", value: nil, help: "a new API key", isConfigurable: false),
+                    Option(name: "secret", value: nil, help: "a new secret", isConfigurable: false),
                     Option(
                         name: "overlap", value: "SECONDS",
-                        help: "how long the old one stays good, up to 90 days (86400)"), json,
+                        help: "how long the old one stays good, up to 90 days (86400)", isConfigurable: false), json,
                 ], run: rotate),
             Command(
                 name: "revoke", summary: "end at once what a rotation left good, or close a project for good",
                 operands: [instance],
                 options: [
-                    directory, Option(name: "close", value: nil, help: "close the project: nothing opens it any more"),
+                    directory,
+                    Option(
+                        name: "close", value: nil, help: "close the project: nothing opens it any more",
+                        isConfigurable: false),
                     json,
                 ], run: revoke),
             Command(
@@ -44,7 +49,8 @@ enum ProjectCommand {
 
     private static let instance = Operand(name: "INSTANCE", help: "the project's instance id")
     private static let directory = Option(
-        name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY")
+        name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY",
+        kind: .directory, isConfigurable: false)
     private static let json = Option(name: "json", value: nil, help: "JSON, one object a line")
 
     private static func open(_ arguments: Arguments, makes: Bool = false) throws(CommandError) -> ProjectFile {
@@ -60,7 +66,7 @@ enum ProjectCommand {
         } else if !FileManager.default.fileExists(atPath: path) {
             throw CommandError(
                 code: .badFile, message: "There is no hub's file in \(directory).",
-                hint: "Give --directory, or make a project with `peal project create`.")
+                hint: "Give --directory, or make a project with `peal projects create`.")
         }
         return try guarded(.badFile) { () throws(HubError) in try ProjectFile(databasePath: path) }
     }
@@ -87,9 +93,19 @@ enum ProjectCommand {
     private static func list(_ arguments: Arguments) async throws -> ExitCode {
         let file = try open(arguments)
         let tenants = try guarded { () throws(HubError) in try file.list() }
-        for tenant in tenants {
-            show(tenant, withSecret: false, arguments)
+        if arguments.has("json") {
+            for tenant in tenants { show(tenant, withSecret: false, arguments) }
+            return .success
         }
+        var table = Table("INSTANCE", "NAME", "KEY", "USERS PROVE", "OLD KEY UNTIL", "OLD SECRET UNTIL", "STATE")
+        for tenant in tenants {
+            table.add(
+                tenant.instance, tenant.name, tenant.apiKey, tenant.requiresHMAC ? "yes" : "no",
+                tenant.isClosed ? nil : tenant.oldKeyUntil.map { Output.time($0) },
+                tenant.isClosed ? nil : tenant.oldSecretUntil.map { Output.time($0) },
+                tenant.isClosed ? "closed" : "open")
+        }
+        table.show(nothing: "no projects")
         return .success
     }
 

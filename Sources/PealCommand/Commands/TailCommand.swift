@@ -35,11 +35,10 @@ enum TailCommand {
             Option(name: "last", short: "n", value: "N", help: "first the last N that are there already (0)"),
             Option(name: "count", value: "N", help: "end after N"),
             Option(name: "format", value: "TEMPLATE", help: "a line of your own for each"),
-            Option(name: "exec", value: "PROGRAM", help: "run a program for each"),
+            Option(name: "exec", value: "PROGRAM", help: "run a program for each", kind: .file, isConfigurable: false),
             Option(name: "exec-stop", value: nil, help: "end with 1 where that program fails"),
             Option(name: "notify", value: nil, help: "a desktop notification for each, else lines on the terminal"),
             Option(name: "follow-reconnect", value: nil, help: "tell of each try to connect, not of the first alone"),
-            Option(name: "quiet", short: "q", value: nil, help: "tell nothing of the connection"),
         ],
         examples: [
             "peal tail --user Mary --category orders --since 2026-01-31", "peal tail --user Mary --json | jq -r .title",

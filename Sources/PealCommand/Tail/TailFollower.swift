@@ -16,7 +16,7 @@ struct TailFollower: Sendable {
         try await begin(&shown)
         guard !settings.isOffline else {
             if try await inbox.counts().isPartial {
-                Output.note("This is only a part: the inbox is being loaded, and older ones are to come.")
+                Output.remark("This is only a part: the inbox is being loaded, and older ones are to come.")
             }
             return try await show(&shown) ?? .success
         }

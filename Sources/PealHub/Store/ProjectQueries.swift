@@ -1,7 +1,7 @@
 import PealModel
 import PealSQLite
 
-/// The statements about tenants, which `peal project` runs on a file too.
+/// The statements about tenants, which `peal projects` runs on a file too.
 final class ProjectQueries {
     let insert: Query
     let update: Query

@@ -2,7 +2,7 @@ import PealModel
 import Synchronization
 
 /// The projects of the hub and the operator's token, in memory: every request asks for one. What the store holds is the truth; another
-/// process may change it (`peal project`), so the hub looks from time to time.
+/// process may change it (`peal projects`), so the hub looks from time to time.
 final class Projects: Sendable {
     private struct Known {
         var projects: [ProjectKey: Project] = [:]

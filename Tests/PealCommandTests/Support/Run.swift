@@ -42,14 +42,21 @@ enum Peal {
         try finish(process(arguments, environment: environment))
     }
 
-    /// Runs a process to its end.
-    static func finish(_ process: Process) throws -> Finished {
+    /// Runs a process to its end, with text as its standard input, or nothing.
+    static func finish(_ process: Process, input: String? = nil) throws -> Finished {
         let output = Pipe()
         let errors = Pipe()
         process.standardOutput = output
         process.standardError = errors
-        process.standardInput = FileHandle.nullDevice
+        let feed = input.map { _ in Pipe() }
+        process.standardInput = feed ?? FileHandle.nullDevice
         try process.run()
+        if let input, let feed {
+            // What it does not read is of no interest.
+            signal(SIGPIPE, SIG_IGN)
+            try? feed.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try? feed.fileHandleForWriting.close()
+        }
         let text = output.fileHandleForReading.readDataToEndOfFile()
         let problems = errors.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
