@@ -1,5 +1,7 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -62,8 +64,26 @@ static int read_some(pws_connection *c) {
     return result < 0 ? -1 : 0;
 }
 
+static void keep_date(pws_connection *c) {
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    char text[40], month[4];
+    struct tm parts = {0};
+    if (lws_hdr_copy(c->wsi, text, sizeof text, WSI_TOKEN_HTTP_DATE) <= 0) return;
+    /* RFC 9110 section 5.6.7: Sun, 06 Nov 1994 08:49:37 GMT */
+    if (sscanf(text, "%*3s, %2d %3s %4d %2d:%2d:%2d", &parts.tm_mday, month, &parts.tm_year, &parts.tm_hour,
+               &parts.tm_min, &parts.tm_sec) != 6)
+        return;
+    const char *found = strstr(months, month);
+    if (strlen(month) != 3 || !found || (found - months) % 3) return;
+    parts.tm_mon = (int)(found - months) / 3;
+    parts.tm_year -= 1900;
+    c->date = timegm(&parts);
+}
+
 void pws_http_head(pws_connection *c) {
     char text[12];
+    keep_date(c);
+    pws_keep_certificate(c);
     if (lws_hdr_copy(c->wsi, text, sizeof text, WSI_TOKEN_HTTP_RETRY_AFTER) > 0) {
         char *end;
         long seconds = strtol(text, &end, 10);
@@ -74,6 +94,14 @@ void pws_http_head(pws_connection *c) {
 }
 
 int pws_retry_after(const pws_connection *c) { return c->retry_after; }
+
+int64_t pws_date(const pws_connection *c) { return c->date; }
+
+int64_t pws_certificate_end(const pws_connection *c) { return c->certificate_end; }
+
+const char *pws_certificate_name(const pws_connection *c) { return c->certificate_name; }
+
+const char *pws_library_version(void) { return lws_get_library_version(); }
 
 static int complete(pws_connection *c) {
     static const char cut[] = "the answer was cut off";

@@ -67,6 +67,8 @@ struct pws_connection {
     char **reading;        /* where libwebsockets stands in what it reads of an answer; NULL while it reads nothing */
     char *read_from;
     int retry_after;       /* of an HTTP answer; negative: none */
+    int64_t date, certificate_end; /* likewise; 0: none */
+    char certificate_name[128];
     int silence_seconds;   /* of an HTTP answer that is told in parts; 0: it comes whole */
     uint32_t ping_seconds, hangup_seconds;
     uint16_t code;
@@ -152,6 +154,8 @@ int pws_on_server_opened(struct lws *wsi);
 bool pws_handshake_over(pws_connection *connection);
 
 /* http.c */
+/* Keeps what the server's certificate says; nothing without TLS. */
+void pws_keep_certificate(pws_connection *c);
 bool pws_http_prepare(pws_connection *connection, const pws_client_options *options);
 /* The head of an answer is there. */
 void pws_http_head(pws_connection *connection);

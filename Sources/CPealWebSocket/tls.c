@@ -1,5 +1,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -8,6 +10,19 @@
 void pws_on_server_tls(struct lws_vhost *vhost, void *context) {
     pws_server *server = vhost ? lws_get_vhost_user(vhost) : NULL;
     if (server) server->tls = context;
+}
+
+/* libwebsockets tells the end of a certificate a day too early, so OpenSSL is asked. */
+void pws_keep_certificate(pws_connection *c) {
+    SSL *ssl = lws_is_ssl(c->wsi) ? lws_get_ssl(c->wsi) : NULL;
+    X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
+    struct tm end;
+    if (!certificate) return;
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1) c->certificate_end = timegm(&end);
+    if (X509_NAME_get_text_by_NID(
+            X509_get_subject_name(certificate), NID_commonName, c->certificate_name, sizeof c->certificate_name) < 0)
+        c->certificate_name[0] = 0;
+    X509_free(certificate);
 }
 
 /* A key that wants a password is one that cannot be used: nobody is asked at a terminal. */

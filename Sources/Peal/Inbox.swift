@@ -120,6 +120,9 @@ public actor Inbox {
     /// the oldest ones: after a pause, look at everything.
     public nonisolated var changes: AsyncStream<Change> { changeStreams.stream() }
 
+    /// Where its file is.
+    package nonisolated var path: String { configuration.path }
+
     /// The connection's status, beginning with the present one.
     public var statuses: AsyncStream<InboxStatus> { statusStreams.stream(first: status) }
 

@@ -89,7 +89,7 @@ public final class PealClient: Sendable {
 
     deinit { tokens.end() }
 
-    static var defaultDirectory: String {
+    package static var defaultDirectory: String {
         let environment = ProcessInfo.processInfo.environment
         if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/peal" }
         return (environment["HOME"] ?? ".") + "/.local/share/peal"

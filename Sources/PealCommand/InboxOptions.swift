@@ -49,6 +49,21 @@ enum InboxOptions {
     /// Opens the inbox that the options name; nothing is connected yet.
     static func open(_ arguments: Arguments, device: Bool = false) async throws -> Inbox {
         let client = try client(arguments) { Output.trace($0) }
+        let begin = ContinuousClock.now
+        let inbox = try await open(client, arguments, device: device)
+        guard Output.settings.isVerbose else { return inbox }
+        Output.trace("opened \(inbox.path) in \(Output.milliseconds(begin)) ms")
+        let statuses = await inbox.statuses
+        Task.detached {
+            for await status in statuses {
+                let why = status.message.map { ": " + Output.safe($0) } ?? ""
+                Output.trace("session \(status.state) after \(Output.milliseconds(begin)) ms\(why)")
+            }
+        }
+        return inbox
+    }
+
+    private static func open(_ client: PealClient, _ arguments: Arguments, device: Bool) async throws -> Inbox {
         if device || arguments.has("device") { return try await client.device() }
         guard arguments.value("user") != nil || arguments.value("email") != nil else {
             throw nobody

@@ -51,6 +51,11 @@ enum Output {
     /// Writes a line of what is done, with `--verbose`; never a body, a secret or a token.
     static func trace(_ text: String) { if settings.isVerbose { note(paint("peal: \(text)", .dim, on: 2)) } }
 
+    /// Milliseconds since a moment, to tenths.
+    static func milliseconds(_ begin: ContinuousClock.Instant) -> Double {
+        (begin.duration(to: .now) / .microseconds(100)).rounded() / 10
+    }
+
     // MARK: Colours
 
     /// How text looks.

@@ -16,7 +16,7 @@ let root = Command(
         MarkCommand.command,
         InterestsCommand.command, PreferencesCommand.command, DevicesCommand.command, UsersCommand.command,
         OutboxCommand.command, ExplainCommand.command,
-        InspectCommand.command, ConfigCommand.command,
+        InspectCommand.command, ConfigCommand.command, DoctorCommand.command,
     ])
 
 /// The exit code and the sentence of an error.

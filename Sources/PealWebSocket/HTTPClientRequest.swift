@@ -57,6 +57,18 @@ public struct HTTPClientAnswer: Sendable, Equatable {
     public var body: [UInt8]
     /// The seconds of `Retry-After`; nil where there was none, or a date.
     public var retryAfterSeconds: Int?
+    /// The server's clock, in seconds since 1970; nil where it did not say.
+    package var date: Int64?
+    /// The server's certificate; nil without TLS.
+    package var certificate: ServerCertificate?
+}
+
+/// What a server's certificate says.
+package struct ServerCertificate: Sendable, Equatable {
+    /// The name in its subject; nil where it has none.
+    package var name: String?
+    /// Until when it is good, in seconds since 1970.
+    package var end: Int64
 }
 
 extension WebSocketService {

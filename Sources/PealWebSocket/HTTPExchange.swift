@@ -119,8 +119,15 @@ final class HTTPExchange: EventOwner, @unchecked Sendable {
                 onBytes?(Array(bytes))
             } else {
                 let seconds = Int(pws_retry_after(connection))
-                answer = HTTPClientAnswer(
+                var whole = HTTPClientAnswer(
                     status: Int(code), body: Array(bytes), retryAfterSeconds: seconds < 0 ? nil : seconds)
+                let (date, end) = (pws_date(connection), pws_certificate_end(connection))
+                if date > 0 { whole.date = date }
+                if end > 0 {
+                    let name = String(cString: pws_certificate_name(connection))
+                    whole.certificate = ServerCertificate(name: name.isEmpty ? nil : name, end: end)
+                }
+                answer = whole
             }
         case PWS_CLOSED:
             self.connection = nil

@@ -8,6 +8,7 @@ import Testing
         #expect(help.output.contains("exit codes: 0 done"))
         for word in [
             "hub", "publish", "inbox", "tail", "mark", "interests", "preferences", "outbox", "explain", "inspect",
+            "projects", "devices", "users", "config", "doctor",
         ] {
             #expect(help.output.contains("\n  \(word) "), "\(word) is missing in the help")
         }
@@ -17,7 +18,9 @@ import Testing
 
     @Test(arguments: [
         ["hub"], ["publish"], ["inbox"], ["tail"], ["mark"], ["mark", "read"], ["mark", "all-read"], ["interests"],
-        ["interests", "set"], ["preferences"], ["preferences", "set"], ["outbox"], ["explain"], ["inspect"],
+        ["interests", "set"], ["projects", "list"], ["devices", "revoke"], ["users"], ["users", "set"],
+        ["config", "set"],
+        ["doctor"], ["preferences"], ["preferences", "set"], ["outbox"], ["explain"], ["inspect"],
     ])
     func `every command explains itself`(path: [String]) throws {
         let help = try Peal.run(path + ["--help"])
@@ -43,6 +46,12 @@ import Testing
         (["hub", "--host", "0.0.0.0"], "Without TLS a hub listens on loopback only"),
         (["hub", "--tls-cert", "x"], "--tls-cert and --tls-key go together"),
         (["publish", "--instance", "i", "--secret", "s"], "To whom?"),
+        (["publish", "--resume", "x"], "--resume goes with --file"),
+        (["publish", "--file", "x", "a"], "One file at a time"), (["publish", "-"], "--key is missing"),
+        (["-v", "--color", "pink", "inbox"], "--color takes one of auto, always, never"),
+        (["--frob", "inbox"], "'--frob' is no option of 'peal'"),
+        (["config", "set", "prot", "1"], "'prot' is no setting"),
+        (["devices", "list", "--key", "k"], "Whose devices?"), (["users", "show", "Mary"], "--key is missing"),
     ])
     func `a mistake is named, on standard error, with exit code 2`(words: [String], says: String) throws {
         let directory = try Directory()

@@ -90,6 +90,14 @@ pws_connection *pws_connect(pws_service *service, const pws_client_options *opti
 uint64_t pws_id(const pws_connection *connection);
 /* Of an HTTP answer, during its PWS_MESSAGE: the seconds of its Retry-After; negative where it says none. */
 int pws_retry_after(const pws_connection *connection);
+/* Likewise its Date, in seconds since 1970; 0 where it says none. */
+int64_t pws_date(const pws_connection *connection);
+/* Likewise until when the server's certificate is good, in seconds since 1970; 0 without TLS. */
+int64_t pws_certificate_end(const pws_connection *connection);
+/* Likewise the name in the certificate, "" for none. */
+const char *pws_certificate_name(const pws_connection *connection);
+/* The version of libwebsockets. */
+const char *pws_library_version(void);
 /* Asks for PWS_WRITABLE. */
 void pws_want_write(pws_connection *connection);
 /* How many bytes must lie before what pws_write gets; they are overwritten. */

@@ -90,7 +90,7 @@ struct Profiles {
     ///
     /// - Throws: ``CommandError``: a profile that is not there, a value that its option does not take.
     static func apply(
-        to arguments: Arguments, of command: Command, root: Command, environment: [String: String]
+        to arguments: Arguments, of command: Command, root: Command, environment: [String: String], warns: Bool = true
     ) throws(CommandError) -> Arguments {
         guard let profiles = try Profiles(environment, root: root) else {
             if let name = arguments.value(chosen) { throw unknown(name, path(environment), []) }
@@ -106,7 +106,7 @@ struct Profiles {
                 try merged.set(option, setting.value, from: profiles.file.place(setting))
             }
         }
-        profiles.warn(merged)
+        if warns { profiles.warn(merged) }
         return merged
     }
 

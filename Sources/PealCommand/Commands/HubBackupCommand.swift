@@ -13,6 +13,7 @@ enum HubBackupCommand {
             """,
         operands: [Operand(name: "TO", help: "the file to make; it must not be there", kind: .file)],
         options: [HubCommand.directory, json], examples: ["peal hub backup /backups/hub-$(date +%F).sqlite"],
+        takesProfile: false,
         run: { arguments in
             try await run(arguments, "backup") { (path, other, progress) throws(HubError) in
                 let bytes = try HubBackup.copy(path, to: other, progress: progress)
@@ -29,6 +30,7 @@ enum HubBackupCommand {
         operands: [Operand(name: "FROM", help: "the backup", kind: .file)],
         options: [HubCommand.directory, json],
         examples: ["systemctl stop peal-hub && peal hub restore /backups/hub.sqlite && systemctl start peal-hub"],
+        takesProfile: false,
         run: { arguments in
             let directory = arguments.value("directory") ?? "hub"
             try HubCommand.makeDirectory(directory)
