@@ -10,7 +10,7 @@ let words = Array(CommandLine.arguments.dropFirst())
 let rest = Array(words.dropFirst())
 do {
     switch words.first {
-    case "fanout": try await FanoutBench.run(rest)
+    case "fanout-threads": try await FanoutBench.run(rest)
     case "memory": try await FanoutBench.memory(rest)
     case "fanout-client": try await FanoutClient.run(rest)
     case "websocket-fanout": try await WebSocketFanout.run(rest)
@@ -32,7 +32,7 @@ do {
     case "tail": try TailBench.run(rest)
     default:
         print(
-            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop"
+            "usage: peal-bench fanout-threads | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop"
         )
         exit(2)
     }
