@@ -63,7 +63,7 @@ let package = Package(
                 "PealModel", "PealSQLite", "PealWebSocket", "CPealHTTP", "CPealCrypto", "CPealCurl",
                 .target(name: "PealPostgres", condition: .when(traits: ["PostgreSQL"])),
             ],
-            resources: [.embedInCode("Schema")], swiftSettings: swiftSettings),
+            resources: [.embedInCode("Schema"), .embedInCode("SchemaPostgres")], swiftSettings: swiftSettings),
 
         // Level 3 and 4: the client library and the command.
         .target(
@@ -125,7 +125,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealHubTests",
-            dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealSQLite", "PealWebSocket"],
+            dependencies: [
+                "PealHub", "PealHubMemory", "PealModel", "PealPostgres", "PealSQLite", "PealWebSocket", "PostgresServer",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealTests",

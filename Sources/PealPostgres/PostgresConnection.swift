@@ -254,10 +254,19 @@
         /// - Throws: ``PostgresError``.
         public func run(_ script: String) throws(PostgresError) {
             for sql in Self.statements(of: script) {
-                let statement = PostgresStatement(sql: sql, name: "")
-                statement.preparedOn = 0
-                _ = try execute(statement, PostgresParameters())
+                try send(PostgresStatement(sql: sql, name: ""), PostgresParameters())
+                try end()
             }
+        }
+
+        /// Waits for what was sent, and ends the transaction that the server has begun for it, where none was begun in words.
+        ///
+        /// - Throws: ``PostgresError``.
+        public func end() throws(PostgresError) {
+            guard let handle else { throw PostgresError(.lost, "there is no connection to the database") }
+            guard PQpipelineSync(handle) == 1 else { throw broken() }
+            pending.append(.sync)
+            try synchronize()
         }
 
         /// The statements of a text: what semicolons part, comments left out. The text must have none of either within quotes.

@@ -155,7 +155,9 @@
             try run(["pg_config", "--bindir"]).trimmingCharacters(in: .whitespacesAndNewlines)
         }
 
-        private static var user: [String] { getuid() == 0 ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"] : [] }
+        private static var user: [String] {
+            getuid() == 0 ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"] : []
+        }
 
         private static func freePort() throws -> Int {
             let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

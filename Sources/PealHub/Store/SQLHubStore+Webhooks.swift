@@ -1,8 +1,7 @@
 package import PealModel
-import PealSQLite
 
 /// The statements about webhook calls.
-final class WebhookQueries {
+package final class WebhookQueries {
     let insert: Query
     let count: Query
     let take: Query
@@ -16,7 +15,8 @@ final class WebhookQueries {
         count = try database.query("SELECT count(*) FROM webhook WHERE project = ?1")
         take = try database.query(
             """
-            UPDATE webhook SET due = ?2 WHERE id IN (SELECT id FROM webhook WHERE due <= ?1 ORDER BY due LIMIT ?3)
+            UPDATE webhook SET due = ?2
+            WHERE id IN (SELECT id FROM webhook WHERE due <= ?1 ORDER BY due LIMIT ?3\(database.skipLocked))
             RETURNING id, project, url, event, body, failures
             """)
         next = try database.query("SELECT min(due) FROM webhook")
@@ -25,7 +25,7 @@ final class WebhookQueries {
     }
 }
 
-extension SQLiteHubStore {
+extension SQLHubStore {
     package func enqueue(_ calls: [WebhookCall], now: Milliseconds) throws(HubStoreError) {
         for call in calls {
             let waiting = try webhookQueries.count.first(call.project.row) { $0.int(0) } ?? 0

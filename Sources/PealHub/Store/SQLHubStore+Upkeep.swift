@@ -1,29 +1,28 @@
 package import PealModel
-import PealSQLite
 
 /// The statements of idempotency and of forgetting.
-final class UpkeepQueries {
+package final class UpkeepQueries {
     let probe: Query
     let answer: Query
     let insertAnswer: Query
     let deleteAnswers: Query
     let deleteActs: Query
-    let deletedInbox: Query
-    let logOf: Query
-    let deleteEntry: Query
-    let deleteLog: Query
     let deleteState: Query
     let deleteMarks: Query
     let deletePreferences: Query
     let deleteFacts: Query
     let deleteActsOf: Query
+    let deleteCollapsed: Query
     let emptied: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         probe = try database.query("UPDATE meta SET probed = probed + 1 WHERE id = 1")
         answer = try database.query("SELECT digest, status, body, time FROM answer WHERE project = ?1 AND key = ?2")
         insertAnswer = try database.query(
-            "INSERT OR REPLACE INTO answer (project, key, digest, status, body, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+            """
+            INSERT INTO answer (project, key, digest, status, body, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            ON CONFLICT (project, key) DO UPDATE SET digest = ?3, status = ?4, body = ?5, time = ?6
+            """)
         deleteAnswers = try database.query(
             """
             DELETE FROM answer WHERE (project, key) IN (SELECT project, key FROM answer WHERE time < ?1 LIMIT ?2)
@@ -34,20 +33,17 @@ final class UpkeepQueries {
             DELETE FROM act WHERE (inbox, uid, author, n) IN
                 (SELECT inbox, uid, author, n FROM act WHERE time < ?1 LIMIT ?2) RETURNING 1
             """)
-        deletedInbox = try database.query("SELECT id FROM inbox WHERE kind = 2 ORDER BY id LIMIT 1")
-        logOf = try database.query("SELECT position, seq FROM log WHERE inbox = ?1 ORDER BY position LIMIT ?2")
-        deleteEntry = try database.query("DELETE FROM entry WHERE seq = ?1")
-        deleteLog = try database.query("DELETE FROM log WHERE inbox = ?1 AND position <= ?2")
         deleteState = try database.query("DELETE FROM state WHERE inbox = ?1 AND position <= ?2")
         deletePreferences = try database.query("DELETE FROM preference WHERE inbox = ?1")
         deleteFacts = try database.query("DELETE FROM fact WHERE inbox = ?1 AND position <= ?2")
         deleteMarks = try database.query("DELETE FROM mark WHERE inbox = ?1")
         deleteActsOf = try database.query("DELETE FROM act WHERE inbox = ?1")
+        deleteCollapsed = try database.query("DELETE FROM collapse WHERE inbox = ?1")
         emptied = try database.query("UPDATE inbox SET kind = 3, catalogue = 0 WHERE id = ?1")
     }
 }
 
-extension SQLiteHubStore {
+extension SQLHubStore {
     package func probe() throws(HubStoreError) { try upkeepQueries.probe.run() }
 
     package func replay(
@@ -77,29 +73,19 @@ extension SQLiteHubStore {
         return answers == limit || acts == limit || broadcasts == limit || scheduled == limit || purging || trimming
     }
 
-    /// Removes the rows of an inbox that was deleted, little by little; the tombstone stays, so that its replicas are refused.
-    private func purge(limit: Int) throws(HubStoreError) -> Bool {
-        guard let row = try upkeepQueries.deletedInbox.first(read: { $0.int64(0) }) else { return false }
-        guard heads.behind[InboxKey(row: row)] == nil else {
-            // Its rows of `log` are not all there yet: the next group commit writes them first.
-            wantsSettling = true
-            return true
-        }
-        let rows = try upkeepQueries.logOf.all(row, limit) { (position: $0.int64(0), seq: $0.int64(1)) }
-        for entry in rows { try upkeepQueries.deleteEntry.run(entry.seq) }
-        if let last = rows.last?.position {
-            try upkeepQueries.deleteLog.run(row, last)
-            try upkeepQueries.deleteState.run(row, last)
-            try upkeepQueries.deleteFacts.run(row, last)
-        }
-        if rows.count < limit {
-            try upkeepQueries.deleteMarks.run(row)
-            try reportQueries.deleteDeliveries.run(row)
-            try publishQueries.deleteCollapsed.run(row)
-            try upkeepQueries.deletePreferences.run(row)
-            try upkeepQueries.deleteActsOf.run(row)
-            try upkeepQueries.emptied.run(row)
-        }
-        return true
+    /// Removes the state of a deleted inbox at or below a position.
+    func purge(_ inbox: Int64, through position: Position) throws(HubStoreError) {
+        try upkeepQueries.deleteState.run(inbox, position)
+        try upkeepQueries.deleteFacts.run(inbox, position)
+    }
+
+    /// Removes what else there is of a deleted inbox, and makes it a tombstone.
+    func empty(_ inbox: Int64) throws(HubStoreError) {
+        try upkeepQueries.deleteMarks.run(inbox)
+        try deliveryQueries.deleteAll.run(inbox)
+        try upkeepQueries.deleteCollapsed.run(inbox)
+        try upkeepQueries.deletePreferences.run(inbox)
+        try upkeepQueries.deleteActsOf.run(inbox)
+        try upkeepQueries.emptied.run(inbox)
     }
 }

@@ -1,7 +1,6 @@
 package import PealModel
-import PealSQLite
 
-extension SQLiteHubStore {
+extension SQLHubStore {
     package func setCatalogue(
         _ categories: [Catalogue.Category], in project: ProjectKey, now: Milliseconds
     ) throws(HubStoreError) -> Catalogue {
@@ -37,7 +36,7 @@ extension SQLiteHubStore {
         let bytes = Entry(time: now, kind: .catalogue(newest)).bytes
         try enter(bytes, to: &tail, time: now)
         try moveHead(tail)
-        try userQueries.moveCatalogue.run(inbox.key.row, newest.version)
+        try setCatalogue(newest.version, in: inbox.key)
         inbox.catalogue = newest.version
         inbox.head = tail.head
         inbox.chain = tail.chain

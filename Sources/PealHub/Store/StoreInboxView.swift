@@ -1,18 +1,17 @@
 import PealModel
-import PealSQLite
 
 /// An inbox in the running transaction, as `resolve` sees it. Lives for one push or one act; what it caches is what that
 /// push has written so far, so throw it away after a savepoint was undone.
-final class SQLiteInboxView: InboxView {
+package final class StoreInboxView: InboxView {
     var inbox: InboxRow
     var tail: LogTail
     private(set) var marks: Marks
-    private let store: SQLiteHubStore
+    private let store: any SQLHubStore
     private var items: [ItemID: StoredItem?] = [:]
     private var names: Set<String>?
     private var known: (version: Int64, catalogue: Catalogue?)?
 
-    init(_ inbox: InboxRow, in store: SQLiteHubStore) throws(HubStoreError) {
+    init(_ inbox: InboxRow, in store: any SQLHubStore) throws(HubStoreError) {
         self.inbox = inbox
         self.store = store
         tail = LogTail(inbox)

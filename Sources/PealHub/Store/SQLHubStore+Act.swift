@@ -1,9 +1,8 @@
 package import PealModel
-import PealSQLite
 
-extension SQLiteHubStore {
+extension SQLHubStore {
     /// Appends a decided act, applies its effect, and remembers it for dedupe.
-    func append(_ act: Act, in view: SQLiteInboxView, now: Milliseconds) throws(HubStoreError) -> Appended {
+    func append(_ act: Act, in view: StoreInboxView, now: Milliseconds) throws(HubStoreError) -> Appended {
         let bytes = Entry(time: now, kind: .act(act)).bytes
         try enter(bytes, to: &view.tail, time: now)
         try apply(act, in: view, now: now)
@@ -18,7 +17,7 @@ extension SQLiteHubStore {
     }
 
     /// Writes what an act changes: the fold of its entry (PealModel's `InboxState.fold`), in SQL.
-    func apply(_ act: Act, in view: SQLiteInboxView, now: Milliseconds) throws(HubStoreError) {
+    func apply(_ act: Act, in view: StoreInboxView, now: Milliseconds) throws(HubStoreError) {
         let head = view.head
         switch act.effect {
         case .none: break
@@ -63,19 +62,19 @@ extension SQLiteHubStore {
         }
     }
 
-    func delete(_ ids: [ItemID], in view: SQLiteInboxView) throws(HubStoreError) {
+    func delete(_ ids: [ItemID], in view: StoreInboxView) throws(HubStoreError) {
         for id in ids {
             try update(id, in: view) { (item) throws(HubStoreError) in
                 item.state.deleted = true
                 // Above the floor the log still needs its bytes.
-                if item.state.position <= view.inbox.floor { try self.trimQueries.emptyEntry.run(item.seq) }
+                if item.state.position <= view.inbox.floor { try self.emptyEntry(of: item, in: view.inbox.key) }
                 try view.deleteFacts(at: item.state.position)
             }
         }
     }
 
     private func applyRead(
-        _ ids: [ItemID], on: Bool, passive: Bool, unseen: Set<ItemID>, by act: Act, in view: SQLiteInboxView
+        _ ids: [ItemID], on: Bool, passive: Bool, unseen: Set<ItemID>, by act: Act, in view: StoreInboxView
     ) throws(HubStoreError) {
         for id in ids {
             try update(id, in: view) { (item) throws(HubStoreError) in
@@ -87,7 +86,7 @@ extension SQLiteHubStore {
         }
     }
 
-    private func raiseSeen(_ item: inout StoredItem, _ act: Act, _ view: SQLiteInboxView) throws(HubStoreError) {
+    private func raiseSeen(_ item: inout StoredItem, _ act: Act, _ view: StoreInboxView) throws(HubStoreError) {
         guard !item.state.seen else { return }
         item.seenAt = try view.times.seenAt(item) ?? act.itime
         item.state.seen = true
@@ -99,7 +98,7 @@ extension SQLiteHubStore {
     }
 
     private func update(
-        _ id: ItemID, in view: SQLiteInboxView, _ change: (inout StoredItem) throws(HubStoreError) -> Void
+        _ id: ItemID, in view: StoreInboxView, _ change: (inout StoredItem) throws(HubStoreError) -> Void
     ) throws(HubStoreError) {
         guard var item = try view.stored(id) else { return }
         try change(&item)
@@ -113,7 +112,7 @@ extension SQLiteHubStore {
     ) throws(HubStoreError) -> ActResult {
         let row = try inboxes.inbox(inbox)
         guard row.kind != .deleted else { throw HubStoreError(.notFound, "the inbox was deleted") }
-        let view = try SQLiteInboxView(row, in: self)
+        let view = try StoreInboxView(row, in: self)
         let catalogue = try bringCatalogue(for: operation, in: view, now: now)
         let mutation = Mutation(
             n: 0, uid: uid, observed: observed ?? view.head, observedTime: 0, moment: .age(0), operation: operation)

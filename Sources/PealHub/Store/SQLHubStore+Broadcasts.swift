@@ -1,5 +1,4 @@
 package import PealModel
-import PealSQLite
 
 /// A broadcast as it was asked for, kept for whoever looks back.
 package struct BroadcastRecord: Equatable, Sendable {
@@ -22,7 +21,7 @@ package struct BroadcastRecord: Equatable, Sendable {
 }
 
 /// The statements about broadcasts.
-final class BroadcastQueries {
+package final class BroadcastQueries {
     let insert: Query
     let byName: Query
     let page: Query
@@ -34,9 +33,10 @@ final class BroadcastQueries {
             "INSERT INTO broadcast (project, name, time, matched, body) VALUES (?1, ?2, ?3, ?4, ?5)")
         byName = try database.query(
             "SELECT name, time, matched, body FROM broadcast WHERE name = ?1 AND project = ?2")
+        let newest = database.dialect(sqlite: "id DESC", postgres: "time DESC, id DESC")
         page = try database.query(
             """
-            SELECT name, time, matched, body FROM broadcast WHERE project = ?1 ORDER BY id DESC LIMIT ?2 OFFSET ?3
+            SELECT name, time, matched, body FROM broadcast WHERE project = ?1 ORDER BY \(newest) LIMIT ?2 OFFSET ?3
             """)
         count = try database.query("SELECT count(*) FROM broadcast WHERE project = ?1")
         forget = try database.query(
@@ -44,7 +44,7 @@ final class BroadcastQueries {
     }
 }
 
-extension SQLiteHubStore {
+extension SQLHubStore {
     package func keep(_ broadcast: BroadcastRecord, in project: ProjectKey) throws(HubStoreError) {
         try broadcastQueries.insert.run(
             project.row, broadcast.name, broadcast.time, broadcast.matched, broadcast.body)
@@ -63,7 +63,7 @@ extension SQLiteHubStore {
 }
 
 extension BroadcastRecord {
-    fileprivate init(_ row: borrowing Statement) {
+    fileprivate init(_ row: Query) {
         self.init(name: row.text(0), time: row.int64(1), matched: row.int(2), body: row.blob(3))
     }
 }

@@ -1,5 +1,4 @@
 package import PealModel
-import PealSQLite
 
 /// A replica's row.
 struct ReplicaRow {
@@ -17,7 +16,7 @@ struct ReplicaRow {
     var isRevoked = false
 }
 
-extension SQLiteHubStore {
+extension SQLHubStore {
     package func push(
         _ mutations: [Mutation], from replica: ReplicaKey, session: UInt64, now: Milliseconds
     ) throws(HubStoreError) -> PushResult {
@@ -26,7 +25,8 @@ extension SQLiteHubStore {
         }
         let inbox = try inboxes.inbox(row.inbox)
         guard inbox.kind != .deleted else { return PushResult(stop: .fenced) }
-        var view = try SQLiteInboxView(inbox, in: self)
+        var view = try StoreInboxView(inbox, in: self)
+        try prepare(mutations, in: view)
         var result = PushResult()
         for mutation in mutations {
             if mutation.n <= row.lastN {
@@ -74,7 +74,7 @@ extension SQLiteHubStore {
         let inbox = try inboxes.inbox(row.inbox)
         guard inbox.kind != .deleted else { return PushResult(stop: .fenced) }
         let act = Act.fatal(mutation, by: .replica(row.id), now: now)
-        let appended = try settle(act, of: row, in: try SQLiteInboxView(inbox, in: self), now: now)
+        let appended = try settle(act, of: row, in: try StoreInboxView(inbox, in: self), now: now)
         return PushResult(appended: [appended], outcomes: [act.outcome.code])
     }
 
@@ -107,7 +107,7 @@ extension SQLiteHubStore {
 
     /// Processes the next mutation in a savepoint of its own; nil where it failed and will be tried again.
     private func process(
-        _ mutation: Mutation, of row: inout ReplicaRow, in view: inout SQLiteInboxView, now: Milliseconds
+        _ mutation: Mutation, of row: inout ReplicaRow, in view: inout StoreInboxView, now: Milliseconds
     ) throws(HubStoreError) -> (Appended, Outcome.Code)? {
         let author = Author.replica(row.id)
         do {
@@ -126,7 +126,7 @@ extension SQLiteHubStore {
             row.failures += 1
             try sessionQueries.fail.run(row.key.row, row.failures)
             // What the view had cached was undone with the savepoint.
-            view = try SQLiteInboxView(try inboxes.inbox(row.inbox), in: self)
+            view = try StoreInboxView(try inboxes.inbox(row.inbox), in: self)
             guard row.failures >= HubStoreLimits.poisonFrom else { return nil }
         }
         let appended = try settle(.poison(mutation, by: author, now: now), of: row, in: view, now: now)
@@ -137,7 +137,7 @@ extension SQLiteHubStore {
     }
 
     private func decide(
-        _ mutation: Mutation, by author: Author, in view: SQLiteInboxView, now: Milliseconds
+        _ mutation: Mutation, by author: Author, in view: StoreInboxView, now: Milliseconds
     ) throws(HubStoreError) -> Act {
         guard try known(mutation.uid, in: view.inbox.key) == nil else {
             return Act(author: author, n: mutation.n, uid: mutation.uid, itime: now, outcome: .duplicate)
@@ -147,7 +147,7 @@ extension SQLiteHubStore {
 
     /// Appends an act of a replica and moves its lastN.
     private func settle(
-        _ act: Act, of row: ReplicaRow, in view: SQLiteInboxView, now: Milliseconds
+        _ act: Act, of row: ReplicaRow, in view: StoreInboxView, now: Milliseconds
     ) throws(HubStoreError) -> Appended {
         let appended = try append(act, in: view, now: now)
         try sessionQueries.advance.run(row.key.row, act.n, act.uid)

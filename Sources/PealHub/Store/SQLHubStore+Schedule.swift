@@ -1,8 +1,7 @@
 package import PealModel
-import PealSQLite
 
 /// The statements about publishes that are to come.
-final class ScheduleQueries {
+package final class ScheduleQueries {
     let insert: Query
     let cancel: Query
     let due: Query
@@ -19,7 +18,7 @@ final class ScheduleQueries {
         due = try database.query(
             """
             SELECT id, name, project, request FROM scheduled WHERE state = 0 AND deliver_at <= ?1
-            ORDER BY deliver_at LIMIT 1
+            ORDER BY deliver_at LIMIT 1\(database.skipLocked)
             """)
         next = try database.query("SELECT deliver_at FROM scheduled WHERE state = 0 ORDER BY deliver_at LIMIT 1")
         delete = try database.query("DELETE FROM scheduled WHERE id = ?1")
@@ -32,7 +31,7 @@ final class ScheduleQueries {
     }
 }
 
-extension SQLiteHubStore {
+extension SQLHubStore {
     package func schedule(_ request: PublishRequest, at time: Milliseconds) throws(HubStoreError) {
         try request.checkSize(now: time)
         try scheduleQueries.insert.run(request.name, request.project.row, time, request.encoded)

@@ -1,13 +1,12 @@
 package import PealModel
-import PealSQLite
 
-extension SQLiteHubStore {
-    /// Who says hello, before it is judged.
-    private enum Caller {
-        case inbox(InboxRow, known: ReplicaRow?, mustFork: Bool)
-        case refused(AdmissionResult.Refusal)
-    }
+/// Who says hello, before it is judged.
+private enum Caller {
+    case inbox(InboxRow, known: ReplicaRow?, mustFork: Bool)
+    case refused(AdmissionResult.Refusal)
+}
 
+extension SQLHubStore {
     package func admit(
         _ hello: Hello, project: ProjectKey, now: Milliseconds
     ) throws(HubStoreError) -> AdmissionResult {
@@ -24,8 +23,7 @@ extension SQLiteHubStore {
     private func judge(
         _ hello: Hello, in inbox: InboxRow, known: ReplicaRow?
     ) throws(HubStoreError) -> Admission.Mode {
-        let chain = try inboxes.chain(
-            of: inbox, at: hello.cursor.position, deferred: deferred.rows(of: inbox.key))
+        let chain = try chain(of: inbox, at: hello.cursor.position)
         return Admission.judge(
             cursor: hello.cursor, nonce: hello.nonce, log: inbox.log,
             known: known.map {

@@ -1,10 +1,9 @@
 import PealModel
-import PealSQLite
 
 /// What the acts of a device about itself do to its row.
-extension SQLiteHubStore {
+extension SQLHubStore {
     func applyDevice(
-        _ effect: Act.Effect, in view: SQLiteInboxView, now: Milliseconds
+        _ effect: Act.Effect, in view: StoreInboxView, now: Milliseconds
     ) throws(HubStoreError) {
         let inbox = view.inbox.key
         guard var device = try userQueries.deviceByInbox.first(inbox.row, read: { DeviceRecord($0) }) else { return }
@@ -40,7 +39,7 @@ extension SQLiteHubStore {
 
     /// Decides an act, with what only the hub can find out: whether a user's proof holds, and whether the user has room.
     func resolve(
-        _ mutation: Mutation, by author: Author, in view: SQLiteInboxView, now: Milliseconds
+        _ mutation: Mutation, by author: Author, in view: StoreInboxView, now: Milliseconds
     ) throws(HubStoreError) -> Act {
         guard view.isDevice, case .user(let id?, let proof) = mutation.operation else {
             return try Resolver.resolve(mutation, by: author, in: view, now: now)
@@ -66,7 +65,7 @@ extension SQLiteHubStore {
 
     /// Before the hub judges a preference, the log holds the catalogue by which it does.
     func bringCatalogue(
-        for operation: PealModel.Operation, in view: SQLiteInboxView, now: Milliseconds
+        for operation: PealModel.Operation, in view: StoreInboxView, now: Milliseconds
     ) throws(HubStoreError) -> Appended? {
         guard case .preference = operation else { return nil }
         return try bringCatalogue(to: &view.inbox, &view.tail, now: now)

@@ -1,7 +1,6 @@
 package import PealModel
-import PealSQLite
 
-extension SQLiteHubStore {
+extension SQLHubStore {
     // MARK: Projects
 
     package func createProject(
@@ -88,7 +87,7 @@ extension SQLiteHubStore {
         }
         try userQueries.deleteSubscriptions.run(key.row)
         try userQueries.deleteUser.run(key.row)
-        try userQueries.endInbox.run(user.inbox.row)
+        try end(user.inbox)
         ended.append(user.inbox)
         return ended
     }
@@ -186,7 +185,7 @@ extension SQLiteHubStore {
         guard try userQueries.deviceByInbox.first(inbox.row, read: { _ in true }) != nil else { return }
         try userQueries.deleteInterests.run(inbox.row)
         try userQueries.deleteDevice.run(inbox.row)
-        try userQueries.endInbox.run(inbox.row)
+        try end(inbox)
     }
 
     package func interests(
