@@ -228,11 +228,13 @@ import Testing
     }
 
     @Test func `a terminal shows the progress while it lasts, and the summary at its end`() async throws {
-        let world = try World(400)
+        // It lasts until it is ended.
+        let world = try World(5_000)
         let terminal = try Tmux(columns: 100, rows: 10, environment: world.environment)
-        try terminal.command([Peal.binary.path, "publish", "--file", world.lines, "--rate", "120"])
-        try await terminal.wait("the bar") { $0.contains("=") && $0.contains(" % ") && $0.contains(" left") }
-        let end = try await terminal.wait(for: "published 400 lines in")
-        #expect(!end.contains(" left"))
+        try terminal.command([Peal.binary.path, "publish", "--file", world.lines, "--rate", "20"])
+        try await terminal.wait("the bar") { $0.contains("[") && $0.contains(" % ") && $0.contains(" left") }
+        try terminal.press("C-c")
+        let end = try await terminal.wait(for: "Go on by the same command")
+        #expect(end.contains("published ") && !end.contains(" left"))
     }
 }
