@@ -246,6 +246,24 @@
             return PostgresError(.lost, line)
         }
 
+        // MARK: Notifications
+
+        /// The socket, for whoever waits until something can be read from it; nil where there is no connection.
+        public var descriptor: Int32? { handle.map { PQsocket($0) } }
+
+        /// The payloads of the notifications that have come; not blocking.
+        ///
+        /// - Throws: ``PostgresError`` `lost`.
+        public func notifications() throws(PostgresError) -> [String] {
+            guard let handle, PQconsumeInput(handle) == 1 else { throw broken() }
+            var payloads: [String] = []
+            while let notification = PQnotifies(handle) {
+                payloads.append(String(cString: notification.pointee.extra))
+                PQfreemem(notification)
+            }
+            return payloads
+        }
+
         /// Forgets which statements are prepared: a pooler has given us another connection of the server.
         public func forgetStatements() { number += 1 }
 
