@@ -42,7 +42,9 @@
             from path: String, to address: String, progress: (Progress) -> Bool = { _ in true }
         ) throws(HubError) -> Report {
             do {
-                return try move(path, address, progress)
+                var report = try move(path, address, progress)
+                report.kept = try HubBackup.moveAside(path, to: "moved")
+                return report
             } catch let error as HubError {
                 throw error
             } catch let error as SQLiteError {
@@ -86,7 +88,7 @@
             file.rollback()
             return Report(
                 tables: zip(tables, counts).map { ($0.name, $1) }, inboxes: inboxes, heads: heads, sum: sum,
-                kept: try HubBackup.moveAside(path, to: "moved"))
+                kept: path)
         }
 
         /// Brings a file to a state in which everything is where it belongs: what a hub leaves for later is done now.
