@@ -13,6 +13,8 @@ internal import Synchronization
 public struct HubConfiguration: Sendable {
     /// The SQLite file; made where it is not there, with mode 0600.
     public var databasePath: String
+    /// A PostgreSQL database instead of the file: a libpq address, secrets included (docs/postgresql.md). It is never logged.
+    public var store: String?
     /// The address of both listeners.
     public var host = "127.0.0.1"
     /// The port of the publishing and admin side (HTTP); 0 for any.
@@ -152,15 +154,15 @@ public final class HubServer: Sendable {
 
     /// What a hub has of its file.
     private struct Opened {
-        var store: SQLiteHubStore
+        var store: any HubStore
         var reader: any HubReader
         var project: HubProject
         var projects: Projects
     }
 
     private static func open(_ configuration: HubConfiguration, now: Milliseconds) throws(HubError) -> Opened {
-        try guarded("the store \(configuration.databasePath)") { () throws(HubStoreError) in
-            let store = try SQLiteHubStore(path: configuration.databasePath, retention: configuration.retention)
+        try guarded("the store \(storeName(configuration))") { () throws(HubStoreError) in
+            let store = try openStore(configuration)
             let project = try firstProject(store, requiresHMAC: configuration.requiresHMAC, now: now)
             let (projects, operatorHash) = try tenants(store)
             if let bytes = configuration.catalogue { try setCatalogue(bytes, store, of: project, now: now) }
@@ -212,7 +214,8 @@ public final class HubServer: Sendable {
         http.tls = configuration.tls
         let operations = OperationsSurface(
             core: core, webSocketPort: webSocketPort, publicWebSocketURL: configuration.publicWebSocketURL,
-            usesTLS: configuration.certificatePath != nil, databasePath: configuration.databasePath)
+            usesTLS: configuration.certificatePath != nil,
+            databasePath: configuration.store == nil ? configuration.databasePath : nil)
         let router = HTTPRouter(routes(core, operations))
         http.answered = answered(core.metrics, configuration, router)
         return try HTTPServer(configuration: http, handler: RateLimit(limits, router: router, core: core))
@@ -266,21 +269,20 @@ public final class HubServer: Sendable {
     private static func firstProject(
         _ store: any HubStore, requiresHMAC: Bool, now: Milliseconds
     ) throws(HubStoreError) -> HubProject {
-        try store.begin()
-        defer { store.rollback() }
-        let operatorToken = try store.operatorHash() == nil ? Secret.make() : nil
-        if let operatorToken { try store.setOperatorHash(Secret.stored(operatorToken)) }
-        let known = try store.projects().first
-        let project =
-            if let known { known } else {
-                try store.createProject(
-                    instance: Project.makeInstance(), apiKey: Project.makeKey(), secret: Secret.make(),
-                    requiresHMAC: requiresHMAC, now: now)
-            }
-        try store.commit()
-        return HubProject(
-            instance: project.instance, apiKey: project.apiKey, secret: project.secret, isNew: known == nil,
-            operatorToken: operatorToken)
+        try store.group { () throws(HubStoreError) in
+            let operatorToken = try store.operatorHash() == nil ? Secret.make() : nil
+            if let operatorToken { try store.setOperatorHash(Secret.stored(operatorToken)) }
+            let known = try store.projects().first
+            let project =
+                if let known { known } else {
+                    try store.createProject(
+                        instance: Project.makeInstance(), apiKey: Project.makeKey(), secret: Secret.make(),
+                        requiresHMAC: requiresHMAC, now: now)
+                }
+            return HubProject(
+                instance: project.instance, apiKey: project.apiKey, secret: project.secret, isNew: known == nil,
+                operatorToken: operatorToken)
+        }
     }
 
     private static func setCatalogue(
@@ -292,11 +294,10 @@ public final class HubServer: Sendable {
         } catch {
             throw HubStoreError(.invalid, "the catalogue cannot be read: \(error.reason)", underlying: error)
         }
-        try store.begin()
-        defer { store.rollback() }
-        guard let key = try store.project(project.instance)?.key else { return }
-        _ = try store.setCatalogue(categories, in: key, now: now)
-        try store.commit()
+        try store.group { () throws(HubStoreError) in
+            guard let key = try store.project(project.instance)?.key else { return }
+            _ = try store.setCatalogue(categories, in: key, now: now)
+        }
     }
 
     /// Seconds that ``stop()`` takes at most: devices and requests are given their time at once, then the store is closed.

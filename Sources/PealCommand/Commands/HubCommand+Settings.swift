@@ -7,10 +7,15 @@ extension HubCommand {
     static let directory = Option(
         name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY")
 
+    static let store = Option(
+        name: "store", value: "ADDRESS",
+        help: "postgresql://user@host/name: a database instead of hub.sqlite; with a password give PEAL_HUB_STORE or a file",
+        environment: "PEAL_HUB_STORE")
+
     /// Every option; each has a variable of its name.
     static let options: [Option] = {
         let named: [Option] = [
-            directory,
+            directory, store,
             Option(name: "config", value: "FILE", help: "a file of 'key = value' lines, whose keys are these options"),
             Option(name: "host", value: "ADDRESS", help: "the address of both listeners (127.0.0.1)"),
             Option(name: "http-port", value: "PORT", help: "the publishing side; 0 for any (8080)"),
@@ -61,8 +66,16 @@ extension HubCommand {
     /// - Throws: ``CommandError`` that names the option, or the file.
     static func configuration(_ arguments: Arguments) throws(CommandError) -> HubConfiguration {
         let directory = arguments.value("directory") ?? "hub"
-        try makeDirectory(directory)
         var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
+        configuration.store = arguments.value("store")
+        if let store = configuration.store {
+            // Another kind of text may hold anything, so it is not shown.
+            guard store.hasPrefix("postgresql://") || store.hasPrefix("postgres://") else {
+                throw .usage("--store takes an address that begins with postgresql://.")
+            }
+        } else {
+            try makeDirectory(directory)
+        }
         configuration.host = arguments.value("host") ?? "127.0.0.1"
         configuration.httpPort = UInt16(try arguments.int("http-port", in: 0...65_535, default: 8_080))
         configuration.webSocketPort = try arguments.int("websocket-port", in: 0...65_535, default: 8_081)
