@@ -126,7 +126,8 @@ let package = Package(
         .testTarget(
             name: "PealHubTests",
             dependencies: [
-                "PealHub", "PealHubMemory", "PealModel", "PealPostgres", "PealSQLite", "PealWebSocket", "PostgresServer",
+                "PealHub", "PealHubMemory", "PealModel", "PealPostgres", "PealSQLite", "PealWebSocket",
+                "PostgresServer",
             ],
             swiftSettings: swiftSettings),
         .testTarget(
@@ -142,7 +143,7 @@ let package = Package(
         .testTarget(
             name: "PealCommandTests",
             dependencies: [
-                "Peal", "PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "peal-load",
+                "Peal", "PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "PostgresServer", "peal-load",
             ],
             exclude: ["Golden"], swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),

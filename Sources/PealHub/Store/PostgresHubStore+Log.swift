@@ -14,7 +14,7 @@
             moveHeads = try database.query(
                 """
                 UPDATE inbox b SET head = v.head, chain = v.chain, sum = v.sum
-                FROM unnest(?1, ?2, ?3, ?4) AS v (id, head, chain, sum) WHERE b.id = v.id
+                FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[], ?4::bigint[]) AS v (id, head, chain, sum) WHERE b.id = v.id
                 """)
             insertTemplate = try database.query("INSERT INTO template (bytes) VALUES (?1) RETURNING id")
             entryChain = try database.query("SELECT chain FROM entry WHERE inbox = ?1 AND position = ?2")

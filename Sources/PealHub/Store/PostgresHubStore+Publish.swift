@@ -39,7 +39,7 @@
                 """)
             freezeSome = try database.query(
                 """
-                INSERT INTO target (publish, inbox, matched_low, matched_high) SELECT ?1, inbox, 0, 0 FROM unnest(?2) AS v (inbox)
+                INSERT INTO target (publish, inbox, matched_low, matched_high) SELECT ?1, inbox, 0, 0 FROM unnest(?2::bigint[]) AS v (inbox)
                 ON CONFLICT DO NOTHING
                 """)
             countTargets = try database.query("SELECT count(*) FROM target WHERE publish = ?1")
@@ -75,7 +75,7 @@
                 """)
             setCollapsed = try database.query(
                 """
-                INSERT INTO collapse (inbox, key, position) SELECT inbox, ?3, position FROM unnest(?1, ?2) AS v (inbox, position)
+                INSERT INTO collapse (inbox, key, position) SELECT inbox, ?3, position FROM unnest(?1::bigint[], ?2::bigint[]) AS v (inbox, position)
                 ON CONFLICT (inbox, key) DO UPDATE SET position = excluded.position
                 """)
         }

@@ -72,7 +72,7 @@
             inboxes = try InboxQueries(database, held: held)
             rest = try RestQueries(database)
             actQueries = try ActQueries(database)
-            projectQueries = try ProjectQueries(database)
+            projectQueries = try ProjectQueries(database, locks: true)
             userQueries = try UserQueries(database)
             sessionQueries = try SessionQueries(database)
             scheduleQueries = try ScheduleQueries(database)

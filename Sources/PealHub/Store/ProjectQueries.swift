@@ -10,7 +10,8 @@ package final class ProjectQueries {
     let writeOperator: Query
     private let byName: Query
 
-    init(_ database: StoreDatabase) throws(HubStoreError) {
+    /// - Parameter locks: who reads the operator's hash is about to write: of several nodes that start at once, one makes what there is to make.
+    init(_ database: StoreDatabase, locks: Bool = false) throws(HubStoreError) {
         let columns = Project.columns
         insert = try database.query(
             """
@@ -27,7 +28,8 @@ package final class ProjectQueries {
         byKey = try database.query("SELECT \(columns) FROM project WHERE id = ?1")
         byName = try database.query(
             "SELECT \(columns) FROM project WHERE instance = ?1 OR api_key = ?1 OR old_api_key = ?1")
-        readOperator = try database.query("SELECT operator FROM meta WHERE id = 1")
+        readOperator = try database.query(
+            "SELECT operator FROM meta WHERE id = 1\(locks ? database.forUpdate : "")")
         writeOperator = try database.query("UPDATE meta SET operator = ?1 WHERE id = 1")
     }
 

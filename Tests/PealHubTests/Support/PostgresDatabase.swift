@@ -35,7 +35,7 @@
                 let own = try administrator ?? Administrator()
                 administrator = own
                 own.count += 1
-                let name = "peal_\(own.count)"
+                let name = "peal_test_\(own.count)"
                 for attempt in 1... {
                     do {
                         try own.connection.run("CREATE DATABASE \(name)" + (empty ? "" : " TEMPLATE peal_template"))
