@@ -139,6 +139,8 @@ class Node(Hub):
 class Cluster(Hub):
     """All of it: what the loop sees as its hub. Requests go through HAProxy."""
 
+    share = 60
+
     def __init__(self, world, count):
         super().__init__(world)
         # An own network of the loopback, so that the shipped ports are free.

@@ -7,10 +7,6 @@ from collections import Counter
 
 from kill_loop.world import Failure
 
-#: Of a hundred kills, so many hit the hub.
-HUB_SHARE = 20
-
-
 def describe(world, role):
     """What dies: which part it plays just now."""
     if "-view" in role.name:
@@ -45,7 +41,7 @@ def torment(world, kills, gap):
     deaths, chance = Counter(), world.chance
     while sum(deaths.values()) < kills:
         time.sleep(chance.random() * gap)
-        if chance.randrange(100) < HUB_SHARE:
+        if chance.randrange(100) < world.hub.share:
             deaths.update(world.hub.strike(chance, kills - sum(deaths.values())))
             continue
         role = chance.choice([role for role in world.roles for _ in range(1 if "-view" in role.name else 3)])

@@ -87,6 +87,9 @@ class Running:
 class Hub:
     """The hub's process, on fixed ports."""
 
+    #: Of a hundred kills, so many hit it.
+    share = 20
+
     def __init__(self, world):
         self.world, self.process, self.began = world, None, 0.0
         self.name, self.directory = "hub", world.directory + "/hub"
@@ -267,8 +270,12 @@ class World:
         self.http_port, self.socket_port = free_port(), free_port()
         self.users = sorted({user for _, user, _, _ in shape if user})
         self.hub = hub(self)
-        self.hub.start()
-        self.hub.ready()
+        try:
+            self.hub.start()
+            self.hub.ready()
+        except Failure:
+            self.hub.abandon()
+            raise
         self.proxy = subprocess.Popen(
             [sys.executable, os.path.dirname(__file__) + "/proxy.py", str(seed),
              "%d:%s:%d" % (self.http_port, self.hub.host, self.hub.http),
