@@ -216,7 +216,8 @@ class Publisher(threading.Thread):
                 "POST", path, {"Authorization": "Bearer " + self.world.hub.keys["secret"], "Idempotency-Key": title}, body,
                 port=self.world.http_port if self.chance.random() < 0.5 else None)["publishId"]
         except urllib.error.HTTPError as error:
-            if error.code != 503:
+            # 502, 504: the balancer lost the hub that had the request.
+            if error.code not in (502, 503, 504):
                 raise
         except (OSError, ValueError, KeyError):
             # Refused, reset, timed out, or cut in the middle of the answer.
