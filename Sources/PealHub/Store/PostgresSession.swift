@@ -259,6 +259,10 @@
         /// What an error means for the transaction.
         private func fail(_ error: PostgresError) -> HubStoreError {
             if error.code == .noStatement || error.code == .knownStatement { connection.forgetStatements() }
+            if error.code == .lost, !isReader {
+                // The end of the transaction was not asked for, so nothing of it is there. The next attempt connects, or says that it cannot.
+                return HubStoreError(.again, "the connection to the database broke", underlying: error)
+            }
             let meaning = HubStoreError(postgres: error)
             // A text that was refused here has touched nothing on the server.
             if isReader || isCareful || meaning.abortsCommit || error.code == .zeroCharacter { return meaning }
