@@ -84,7 +84,9 @@ let package = Package(
         .target(name: "CPealBench", dependencies: ["CPealSQLite"], path: "tools/peal-bench-c"),
         .executableTarget(
             name: "peal-bench",
-            dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
+            dependencies: [
+                "CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket", "PostgresServer",
+            ],
             path: "tools/peal-bench", swiftSettings: swiftSettings),
         .target(
             name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
@@ -143,7 +145,8 @@ let package = Package(
         .testTarget(
             name: "PealCommandTests",
             dependencies: [
-                "Peal", "PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "PostgresServer", "peal-load",
+                "Peal", "PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "PostgresServer",
+                "peal-load",
             ],
             exclude: ["Golden"], swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),

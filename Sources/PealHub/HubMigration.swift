@@ -65,7 +65,7 @@
             defer { database.close() }
             try PostgresMigrator.hub.migrate(database)
             let mark = try self.mark(of: file)
-            let isNew = try begin(database, mark)
+            let isNew = try transaction(on: database) { try begin(database, mark) }
             var counts: [Int64] = []
             for table in tables { counts.append(try file.int("SELECT count(*) FROM \(MovedTable.quoted(table.name))")) }
             var state = Progress(table: "", done: 0, total: 2 * counts.reduce(0, +))
@@ -132,7 +132,6 @@
             let projects = try database.execute(
                 database.statement("SELECT count(*) FROM project"), PostgresParameters())
             guard projects.int64(0, 0) == 0 else {
-                try database.run("DROP TABLE \(moving)")
                 throw HubError(message: "this database holds a hub already; name an empty one")
             }
             var parameters = PostgresParameters()
@@ -142,16 +141,32 @@
             return true
         }
 
+        /// A pipeline's statements are one transaction until something ends it, so each has its own beginning and end.
+        private static func transaction<R>(on database: PostgresConnection, _ body: () throws -> R) throws -> R {
+            try database.run("BEGIN")
+            do {
+                let result = try body()
+                try database.run("COMMIT")
+                return result
+            } catch {
+                try? database.run("ROLLBACK")
+                throw error
+            }
+        }
+
         /// The table that is there while a move is not through.
         static let moving = "peal_moving"
 
         /// Whether a move into a database is not through; no hub starts on it then.
         static func isUnderWay(_ database: PostgresConnection) throws(PostgresError) -> Bool {
+            try database.run("BEGIN")
             do throws(PostgresError) {
-                return try database.execute(
-                    database.statement("SELECT 1 FROM \(moving)"), PostgresParameters()
-                ).count > 0
+                let found = try database.execute(
+                    database.statement("SELECT 1 FROM \(moving)"), PostgresParameters())
+                try database.run("COMMIT")
+                return found.count > 0
             } catch {
+                try? database.run("ROLLBACK")
                 guard error.code == .noTable else { throw error }
                 return false
             }
@@ -167,7 +182,7 @@
                 let rows = try table.rows(of: file, after: last)
                 guard let end = rows.last else { return }
                 do {
-                    try table.insert(rows, into: database)
+                    try transaction(on: database) { try table.insert(rows, into: database) }
                 } catch {
                     throw HubError(message: "table \(table.name): \(error)")
                 }
@@ -222,19 +237,19 @@
         ) throws {
             let operatorHash = try file.prepare("SELECT operator FROM meta WHERE id = 1")
             guard try operatorHash.step() else { throw HubError(message: "the file has no row of its own") }
-            try database.run("BEGIN")
-            if !operatorHash.isNull(0) {
-                var parameters = PostgresParameters()
-                parameters.add(operatorHash.blob(0))
-                try database.send(database.statement("UPDATE meta SET operator = $1 WHERE id = 1"), parameters)
+            try transaction(on: database) {
+                if !operatorHash.isNull(0) {
+                    var parameters = PostgresParameters()
+                    parameters.add(operatorHash.blob(0))
+                    try database.send(database.statement("UPDATE meta SET operator = $1 WHERE id = 1"), parameters)
+                }
+                for table in tables where table.hasIdentity {
+                    let next = try table.nextID(in: file)
+                    try database.run(
+                        "ALTER TABLE \(MovedTable.quoted(table.name)) ALTER COLUMN id RESTART WITH \(next)")
+                }
+                try database.run("DROP TABLE \(moving)")
             }
-            for table in tables where table.hasIdentity {
-                let next = try table.nextID(in: file)
-                try database.run(
-                    "ALTER TABLE \(MovedTable.quoted(table.name)) ALTER COLUMN id RESTART WITH \(next)")
-            }
-            try database.run("DROP TABLE \(moving)")
-            try database.run("COMMIT")
         }
     }
 #endif

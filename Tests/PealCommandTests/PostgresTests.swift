@@ -16,7 +16,8 @@
                 try Peal.run(words + ["--user", "Mary", "--directory", device.path], environment: hub.environment)
             }
             for number in 1...3 {
-                let sent = try Peal.run(["publish", "--title", "item \(number)", "--user", "Mary"], environment: hub.publisher)
+                let sent = try Peal.run(
+                    ["publish", "--title", "item \(number)", "--user", "Mary"], environment: hub.publisher)
                 #expect(sent.status == 0, "\(sent.errors)")
             }
             #expect(try run(phone, "inbox", "--json").lines.count == 3)

@@ -112,7 +112,9 @@
         ) throws {
             let hub = try StoreFixture(.postgres, seed: seed)
             let users = (0..<5).map { "user\($0)" }
-            let inboxes = try users.map { user in try #require(try hub.publish("pubid-\(user)", to: [user]).appended.first?.inbox) }
+            let inboxes = try users.map { user in
+                try #require(try hub.publish("pubid-\(user)", to: [user]).appended.first?.inbox)
+            }
             let address = try PostgresDatabase.address(#require(PostgresDatabase.places.withLock { $0[hub.directory] }))
             let nodes = try (0..<3).map { _ in try Node(address) }
             let project = hub.project.key
@@ -178,7 +180,9 @@
 
         @Test func `two groups that lock in opposite orders both get through`() throws {
             let hub = try StoreFixture(.postgres)
-            let inboxes = try ["a", "b"].map { try #require(try hub.publish("pubid-\($0)", to: [$0]).appended.first?.inbox) }
+            let inboxes = try ["a", "b"].map {
+                try #require(try hub.publish("pubid-\($0)", to: [$0]).appended.first?.inbox)
+            }
             let address = try PostgresDatabase.address(#require(PostgresDatabase.places.withLock { $0[hub.directory] }))
             let nodes = try (0..<2).map { _ in try Node(address) }
             let now = hub.now
@@ -187,11 +191,13 @@
             for (index, node) in nodes.enumerated() {
                 let order = index == 0 ? inboxes : inboxes.reversed()
                 node.submit { (store) throws(HubStoreError) in
-                    let first = try store.act(.mark(.read, upTo: 1), uid: 7, observed: nil, in: order[0], now: now).entries
+                    let first = try store.act(.mark(.read, upTo: 1), uid: 7, observed: nil, in: order[0], now: now)
+                        .entries
                     meeting.withLock { $0 += 1 }
                     let deadline = ContinuousClock.now + .seconds(5)
                     while meeting.withLock({ $0 }) < 2, ContinuousClock.now < deadline { usleep(1_000) }
-                    return first + (try store.act(.mark(.read, upTo: 1), uid: 7, observed: nil, in: order[1], now: now).entries)
+                    return first
+                        + (try store.act(.mark(.read, upTo: 1), uid: 7, observed: nil, in: order[1], now: now).entries)
                 }
             }
             for node in nodes { try node.wait() }
@@ -224,7 +230,9 @@
                             project: project, name: "pubid-" + name, body: ItemBody(title: name, sent: now),
                             recipients: [.init(identity: UserIdentity(externalID: "mary"))]), now: now
                     ).appended
-                    if name == "two" { try (store as? PostgresHubStore)?.database.query("INSERT INTO meta (id) VALUES (1)").run() }
+                    if name == "two" {
+                        try (store as? PostgresHubStore)?.database.query("INSERT INTO meta (id) VALUES (1)").run()
+                    }
                     return appended
                 }
             }

@@ -20,7 +20,8 @@
 
         private func send(_ hub: TestHub, _ number: Int) throws -> Int {
             let body = #"{"users":["Mary"],"title":"\#(number)"}"#
-            let headers = "Authorization: Basic \(Base64.standard.encode(Array("\(hub.project.apiKey):\(hub.project.secret)".utf8)))\r\n"
+            let headers =
+                "Authorization: Basic \(Base64.standard.encode(Array("\(hub.project.apiKey):\(hub.project.secret)".utf8)))\r\n"
                 + "Idempotency-Key: number-\(number)\r\nContent-Type: application/json\r\n"
             return try hub.client().request("POST", "/v1/publishes", headers: headers, body: Array(body.utf8)).status
         }
@@ -63,13 +64,22 @@
             #expect(!hub.log.lines.joined().contains("geheim"))
         }
 
-        @Test func `a database that does not write has its own word, and so has one that is full of connections`() throws {
+        @Test func `a database that does not write has its own word, and so has one that is full of connections`()
+            throws
+        {
             let hub = try StoreFixture(.postgres)
             let address = try PostgresDatabase.address(#require(PostgresDatabase.places.withLock { $0[hub.directory] }))
             let name = try #require(PostgresDatabase.places.withLock { $0[hub.directory] })
+            defer {
+                for change in ["RESET ALL", "CONNECTION LIMIT -1"] {
+                    _ = try? PostgresServer.shared().sql("ALTER DATABASE \(name) \(change)")
+                }
+            }
             try PostgresServer.shared().sql("ALTER DATABASE \(name) SET default_transaction_read_only = on")
             let store = try PostgresHubStore(address: address)
-            let error = try #require(throws: HubStoreError.self) { try store.group { () throws(HubStoreError) in try store.probe() } }
+            let error = try #require(throws: HubStoreError.self) {
+                try store.group { () throws(HubStoreError) in try store.probe() }
+            }
             #expect(error.code == .readOnly && error.abortsCommit)
             #expect(HubStoreError(postgres: .init(.diskFull, "x")).code == .full)
             #expect(HubStoreError(postgres: .init(.tooManyConnections, "x")).message.contains("max_connections"))
@@ -81,7 +91,9 @@
             #expect(limited.code == .unavailable)
         }
 
-        @Test func `a hub without a database that it can reach does not start, and its sentence has no password`() throws {
+        @Test func `a hub without a database that it can reach does not start, and its sentence has no password`()
+            throws
+        {
             let message: String
             do {
                 _ = try TestHub { $0.store = "postgresql://mary:geheim@127.0.0.1:1/shop" }

@@ -184,7 +184,7 @@ CREATE TABLE device (
     created bigint NOT NULL
 );
 CREATE UNIQUE INDEX device_token ON device (project, platform, token) WHERE token IS NOT NULL;
-CREATE INDEX device_user ON device ("user") WHERE "user" IS NOT NULL;
+CREATE INDEX device_user ON device ("user", inbox) WHERE "user" IS NOT NULL;
 
 -- Push tokens that were registered for a user and not by a device with an inbox of its own. An app in which several users are
 -- connected has its token with each of them.

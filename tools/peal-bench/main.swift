@@ -30,9 +30,12 @@ do {
     case "fill": try ReplicaBench.fill(rest)
     case "stage": try StageBench.run(rest)
     case "tail": try TailBench.run(rest)
+    #if PostgreSQL
+        case "postgres": try PostgresBench.run(rest)
+    #endif
     default:
         print(
-            "usage: peal-bench fanout-threads | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop"
+            "usage: peal-bench fanout-threads | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop | postgres"
         )
         exit(2)
     }

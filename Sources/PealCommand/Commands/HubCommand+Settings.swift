@@ -10,7 +10,8 @@ extension HubCommand {
 
     static let store = Option(
         name: "store", value: "ADDRESS",
-        help: "postgresql://user@host/name: a database instead of hub.sqlite; with a password give PEAL_HUB_STORE or a file",
+        help:
+            "postgresql://user@host/name: a database instead of hub.sqlite; with a password give PEAL_HUB_STORE or a file",
         environment: "PEAL_HUB_STORE", isConfigurable: false)
 
     /// Every option; each has a variable of its name.

@@ -71,7 +71,8 @@
                 do {
                     if !hear.connection.isOpen {
                         try hear.connect()
-                        try hear.connection.run("LISTEN \(Self.channel)")
+                        // A pipeline's statements are one transaction until something ends it.
+                        try hear.connection.run("BEGIN; LISTEN \(Self.channel); COMMIT")
                         // Whatever was told meanwhile was not heard.
                         heard(.everything)
                     }
@@ -116,8 +117,9 @@
                 try talk.connect()
                 var parameters = PostgresParameters()
                 parameters.add(notice.payload(from: run))
-                _ = try talk.connection.execute(
-                    talk.connection.statement("SELECT pg_notify('\(Self.channel)', $1)"), parameters)
+                try talk.connection.send(statement("BEGIN"), PostgresParameters())
+                try talk.connection.send(statement("SELECT pg_notify('\(Self.channel)', $1)"), parameters)
+                _ = try talk.connection.execute(statement("COMMIT"), PostgresParameters())
             } catch {
                 // The others look before long.
                 talk.connection.close()
@@ -167,9 +169,13 @@
         private func rows(_ sql: String, _ keys: [Int64]) throws(HubStoreError) -> PostgresResult {
             var parameters = PostgresParameters()
             parameters.add(keys)
-            let statement = statements[sql] ?? talk.connection.statement(sql)
-            statements[sql] = statement
-            return try talk.execute(statement, parameters, isRead: true, about: [])
+            return try talk.execute(statement(sql), parameters, isRead: true, about: [])
+        }
+
+        private func statement(_ sql: String) -> PostgresStatement {
+            let found = statements[sql] ?? talk.connection.statement(sql)
+            statements[sql] = found
+            return found
         }
 
         private var statements: [String: PostgresStatement] = [:]

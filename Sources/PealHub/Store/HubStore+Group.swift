@@ -23,8 +23,8 @@ extension HubStore {
     ///
     /// - Throws: what the body throws, and ``HubStoreError`` of the transaction; nothing of it took effect then, but see
     ///   ``HubStoreError/Code/unavailable``.
-    func group<R>(
-        attempts: Int = GroupAttempts.alone, _ body: () throws(HubStoreError) -> R
+    package func group<R>(
+        attempts: Int? = nil, _ body: () throws(HubStoreError) -> R
     ) throws(HubStoreError) -> R {
         var attempt = 1
         while true {
@@ -35,7 +35,7 @@ extension HubStore {
                 return result
             } catch {
                 rollback()
-                guard error.code == .again, attempt < attempts else { throw error }
+                guard error.code == .again, attempt < attempts ?? GroupAttempts.alone else { throw error }
             }
             GroupAttempts.pause(after: attempt)
             attempt += 1

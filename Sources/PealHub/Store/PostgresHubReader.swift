@@ -30,8 +30,19 @@
         /// Runs a body in one transaction, or in the one that is open.
         func ask<R>(_ body: () throws(HubStoreError) -> R) throws(HubStoreError) -> R {
             if session.isInTransaction { return try body() }
-            try session.begin()
+            // The database can have been started again since the last call: then the connection is found broken only now.
+            let mayBeStale = session.connection.isOpen
             do throws(HubStoreError) {
+                return try transaction(body)
+            } catch {
+                guard error.code == .unavailable, mayBeStale else { throw error }
+            }
+            return try transaction(body)
+        }
+
+        private func transaction<R>(_ body: () throws(HubStoreError) -> R) throws(HubStoreError) -> R {
+            do throws(HubStoreError) {
+                try session.begin()
                 let result = try body()
                 try session.endReading()
                 return result

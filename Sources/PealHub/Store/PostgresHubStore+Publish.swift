@@ -4,7 +4,7 @@
     /// The statements that publish, fan out and take back.
     final class PostgresPublishQueries {
         let byName: Query
-        let insert: Query
+        let recipients: Query
         let matching: Query
         let freeze: Query
         let freezeSome: Query
@@ -22,12 +22,14 @@
         let setCollapsed: Query
 
         init(_ database: StoreDatabase) throws(HubStoreError) {
-            byName = try database.query("SELECT matched FROM publish WHERE name = ?1")
-            insert = try database.query(
+            byName = try database.query("SELECT matched FROM publish WHERE name = ?1", flushes: false)
+            // All that a publish to known users asks, at once.
+            recipients = try database.query(
                 """
-                INSERT INTO publish (name, project, time, category, topic, silent, expires, matched, pending, expiring, collapse)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING id
-                """)
+                SELECT (SELECT matched FROM publish WHERE name = ?3), u.external_id, \(InboxRow.columns)
+                FROM "user" u JOIN inbox b ON b.id = u.inbox
+                WHERE u.project = ?1 AND u.external_id = ANY (?2) ORDER BY b.id FOR UPDATE OF b
+                """, flushes: false)
             matching = try database.query(
                 "SELECT inbox FROM interest WHERE project = ?1 AND name = ?2 ORDER BY inbox LIMIT ?3")
             freeze = try database.query(
@@ -89,12 +91,15 @@
         }
 
         package func publish(_ request: PublishRequest, now: Milliseconds) throws(HubStoreError) -> PublishResult {
-            if let matched = try publishQueries.byName.first(request.name, read: { $0.int(0) }) {
-                return PublishResult(appended: [], matched: matched, isReplay: true)
-            }
             var templates = try PublishTemplates(request, now: now)
             var matching: [InboxKey: MatchedInterests] = [:]
+            let known = try knownRecipients(of: request)
+            if let matched = known.matched { return PublishResult(appended: [], matched: matched, isReplay: true) }
             for recipient in request.recipients {
+                if let id = recipient.plainID, let inbox = known.inboxes[id] {
+                    matching[inbox] = MatchedInterests.none
+                    continue
+                }
                 let user = try upsertUser(
                     recipient.identity, profile: recipient.profile, in: request.project, now: now
                 ).user
@@ -108,6 +113,28 @@
             let row = try insertPublish(request, matched: targets.count, pending: nil, now: now)
             let appended = try append(&templates, publish: row, to: targets, time: now, collapse: request.collapse)
             return PublishResult(appended: appended, matched: targets.count)
+        }
+
+        /// Locks the inboxes of users that are there, and looks whether the publish is.
+        private func knownRecipients(
+            of request: PublishRequest
+        ) throws(HubStoreError) -> (matched: Int?, inboxes: [String: InboxKey]) {
+            if let matched = newPublishes.matched(request.name) { return (matched, [:]) }
+            var matched: Int?
+            var inboxes: [String: InboxKey] = [:]
+            let ids = Set(request.recipients.compactMap(\.plainID)).sorted()
+            if !ids.isEmpty {
+                try publishQueries.recipients.forEach(request.project.row, Texts(ids), request.name) {
+                    (found) throws(HubStoreError) in
+                    matched = found.optionalInt64(0).map { Int($0) }
+                    let row = try InboxRow(found, at: 2)
+                    inboxes[found.text(1)] = row.key
+                    if held[row.key] == nil { held.hold(row) }
+                    return true
+                }
+            }
+            if inboxes.isEmpty { matched = try publishQueries.byName.first(request.name, read: { $0.int(0) }) }
+            return (matched, inboxes)
         }
 
         /// Adds the inboxes that have one of the interests; false where they are too many for one transaction.
@@ -216,12 +243,9 @@
         private func insertPublish(
             _ request: PublishRequest, matched: Int, pending: [UInt8]?, now: Milliseconds
         ) throws(HubStoreError) -> Int64 {
-            let body = request.body
-            let row = try publishQueries.insert.first(
-                request.name, request.project.row, now, body.category, body.topic, body.silent, body.expires,
-                matched, pending, body.expires == nil ? Int64?.none : Int64?.some(0), request.collapse
-            ) { $0.int64(0) }
-            guard let row else { throw HubStoreError(.failed, "the publish was not written") }
+            let row = try newPublishes.number()
+            newPublishes.add(
+                NewPublishes.Row(id: row, request: request, matched: matched, pending: pending, time: now))
             return row
         }
 

@@ -15,6 +15,7 @@
         let settings: PostgresSession.Settings
         let held = HeldInboxes()
         let newEntries: NewEntries
+        let newPublishes: NewPublishes
         package let inboxes: InboxQueries
         package let rest: RestQueries
         package let actQueries: ActQueries
@@ -69,6 +70,7 @@
             try PostgresMigrator.hub.migrate(session.connection)
             database = StoreDatabase(session)
             newEntries = NewEntries(session)
+            newPublishes = NewPublishes(session)
             inboxes = try InboxQueries(database, held: held)
             rest = try RestQueries(database)
             actQueries = try ActQueries(database)

@@ -16,13 +16,15 @@
         private var row = -1
 
         /// A statement with parameters `?1`, `?2`, …
-        init(_ sql: String, in session: PostgresSession) {
+        ///
+        /// - Parameter flushes: whether rows that wait are sent before it, where it asks about their table.
+        init(_ sql: String, in session: PostgresSession, flushes: Bool = true) {
             let text = sql.replacing(#/\?(\d+)/#) { match in "$\(match.output.1)" }
             statement = session.connection.statement(text)
             self.session = session
             isRead = sql.hasPrefix("SELECT")
             let words = Set(sql.split { !$0.isLetter && $0 != "_" }.map(String.init))
-            tables = session.waiting.map(\.table).filter(words.contains)
+            tables = flushes ? session.waiting.map(\.table).filter(words.contains) : []
         }
 
         /// Runs it and waits for nothing.

@@ -49,6 +49,7 @@
         private var utilities: [String: PostgresStatement] = [:]
         private(set) var waiting: [any WaitingRows] = []
         private var levels: [Level] = []
+        private var isSendingSavepoints = false
         private(set) var isInTransaction = false
         /// Each request waits for what it wrote.
         var isCareful = false
@@ -169,10 +170,13 @@
             }
         }
 
-        /// Sends the savepoints that are open and not sent, each after the rows that waited before it.
+        /// Sends the savepoints that are open and not sent, each after the rows that waited before it. Those rows ask for none themselves: an
+        /// inner savepoint would go before them.
         private func sendSavepoints() throws(HubStoreError) {
+            guard !isSendingSavepoints else { return }
+            isSendingSavepoints = true
+            defer { isSendingSavepoints = false }
             for index in levels.indices where !levels[index].isSent {
-                // Sending rows asks for the savepoints before it.
                 levels[index].isSent = true
                 for (place, rows) in waiting.enumerated() {
                     let count = levels[index].waiting[place]
@@ -259,6 +263,10 @@
         /// What an error means for the transaction.
         private func fail(_ error: PostgresError) -> HubStoreError {
             if error.code == .noStatement || error.code == .knownStatement { connection.forgetStatements() }
+            if error.code == .lost, !isReader {
+                // The end of the transaction was not asked for, so nothing of it is there. The next attempt connects, or says that it cannot.
+                return HubStoreError(.again, "the connection to the database broke", underlying: error)
+            }
             let meaning = HubStoreError(postgres: error)
             // A text that was refused here has touched nothing on the server.
             if isReader || isCareful || meaning.abortsCommit || error.code == .zeroCharacter { return meaning }

@@ -42,13 +42,15 @@ final class StoreDatabase {
     var skipLocked: String { dialect(sqlite: "", postgres: " FOR UPDATE SKIP LOCKED") }
 
     /// Prepares a query that lives as long as the connection. Parameters are `?1`, `?2`, … for either database.
-    func query(_ sql: String) throws(HubStoreError) -> Query {
+    ///
+    /// - Parameter flushes: on PostgreSQL, whether rows that wait are sent before it, where it asks about their table.
+    func query(_ sql: String, flushes: Bool = true) throws(HubStoreError) -> Query {
         queries.append(sql)
         switch engine {
         case .sqlite(let connection):
             return Query(try PealHub.sqlite { () throws(SQLiteError) in try connection.prepare(sql) })
         #if PostgreSQL
-            case .postgres(let session): return Query(PostgresQuery(sql, in: session))
+            case .postgres(let session): return Query(PostgresQuery(sql, in: session, flushes: flushes))
         #endif
         }
     }
