@@ -47,6 +47,10 @@ let package = Package(
         // Level 1: rules, SQLite, WebSocket. No Foundation.
         .target(name: "PealModel", swiftSettings: swiftSettings),
         .target(name: "PealSQLite", dependencies: ["CPealSQLite"], swiftSettings: swiftSettings),
+        .target(
+            name: "PealPostgres",
+            dependencies: [.target(name: "CPealPostgres", condition: .when(traits: ["PostgreSQL"]))],
+            swiftSettings: swiftSettings),
         .target(name: "PealWebSocket", dependencies: ["CPealWebSocket"], swiftSettings: swiftSettings),
 
         // Level 2: the two ends.
@@ -57,9 +61,9 @@ let package = Package(
             name: "PealHub",
             dependencies: [
                 "PealModel", "PealSQLite", "PealWebSocket", "CPealHTTP", "CPealCrypto", "CPealCurl",
-                .target(name: "CPealPostgres", condition: .when(traits: ["PostgreSQL"])),
+                .target(name: "PealPostgres", condition: .when(traits: ["PostgreSQL"])),
             ],
-            resources: [.embedInCode("Schema")], swiftSettings: swiftSettings),
+            resources: [.embedInCode("Schema"), .embedInCode("SchemaPostgres")], swiftSettings: swiftSettings),
 
         // Level 3 and 4: the client library and the command.
         .target(
@@ -80,7 +84,9 @@ let package = Package(
         .target(name: "CPealBench", dependencies: ["CPealSQLite"], path: "tools/peal-bench-c"),
         .executableTarget(
             name: "peal-bench",
-            dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
+            dependencies: [
+                "CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket", "PostgresServer",
+            ],
             path: "tools/peal-bench", swiftSettings: swiftSettings),
         .target(
             name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
@@ -93,6 +99,8 @@ let package = Package(
         .executableTarget(
             name: "peal-load", dependencies: ["Peal", "PealModel", "PealReplica"], path: "tools/peal-load",
             swiftSettings: swiftSettings),
+        // A server for tests and measurements; empty without the trait.
+        .target(name: "PostgresServer", path: "tools/PostgresServer", swiftSettings: swiftSettings),
         .target(
             name: "PealHubMemory", dependencies: ["PealHub", "PealModel"], path: "tools/PealHubMemory",
             swiftSettings: swiftSettings),
@@ -110,6 +118,8 @@ let package = Package(
         .testTarget(name: "PealModelTests", dependencies: ["PealModel"], swiftSettings: swiftSettings),
         .testTarget(name: "PealSQLiteTests", dependencies: ["PealSQLite"], swiftSettings: swiftSettings),
         .testTarget(
+            name: "PealPostgresTests", dependencies: ["PealPostgres", "PostgresServer"], swiftSettings: swiftSettings),
+        .testTarget(
             name: "PealWebSocketTests", dependencies: ["PealWebSocket"], exclude: ["peers"],
             swiftSettings: swiftSettings),
         .testTarget(
@@ -117,7 +127,10 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealHubTests",
-            dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealSQLite", "PealWebSocket"],
+            dependencies: [
+                "PealHub", "PealHubMemory", "PealModel", "PealPostgres", "PealSQLite", "PealWebSocket",
+                "PostgresServer",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PealTests",
@@ -132,7 +145,8 @@ let package = Package(
         .testTarget(
             name: "PealCommandTests",
             dependencies: [
-                "Peal", "PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "peal-load",
+                "Peal", "PealCommand", "PealHub", "PealModel", "PealReplica", "PealSQLite", "PostgresServer",
+                "peal-load",
             ],
             exclude: ["Golden"], swiftSettings: swiftSettings),
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing"], swiftSettings: swiftSettings),

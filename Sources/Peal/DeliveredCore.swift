@@ -10,6 +10,8 @@ final class DeliveredCore: Sendable {
         /// Of its file's name; what a cursor calls it.
         let name: UInt64
         let core: UserCore
+        /// The device's own inbox; the others are users'.
+        var isDevice: Bool { core.identity.isDevice }
     }
 
     let connected: ConnectedUsers
@@ -57,8 +59,11 @@ final class DeliveredCore: Sendable {
     ) async throws(PealError) -> NotificationPage {
         guard (1...1_000).contains(limit) else { throw PealError(.invalid, "a page has 1 to 1,000 notifications") }
         var parts: [Part] = []
-        for source in sources() {
-            if let part = try await part(source, query.delivered, cursor, limit) { parts.append(part) }
+        let sources = sources()
+        for source in sources {
+            // Interests choose among what came to the device: of a user's copy nothing is listed then.
+            let others = source.isDevice && query.interests == nil ? sources.filter { !$0.isDevice } : []
+            if let part = try await part(source, query.delivered, cursor, limit, without: others) { parts.append(part) }
         }
         var list: [DeliveredNotification] = []
         while list.count < limit {
@@ -88,8 +93,10 @@ final class DeliveredCore: Sendable {
     }
 
     /// Nil for an inbox that ended meanwhile.
+    ///
+    /// - Parameter others: inboxes whose copies of a publish are listed in the place of this one's.
     private func part(
-        _ source: Source, _ query: DeliveredQuery, _ cursor: NotificationCursor?, _ limit: Int
+        _ source: Source, _ query: DeliveredQuery, _ cursor: NotificationCursor?, _ limit: Int, without others: [Source]
     ) async throws(PealError) -> Part? {
         let place = cursor?.places[source.name]
         var bounded = query
@@ -97,15 +104,61 @@ final class DeliveredCore: Sendable {
         if let cursor, place == nil { bounded.until = min(query.until ?? .max, cursor.time + 1) }
         let wanted = bounded
         do throws(PealError) {
-            let page = try await source.core.call { (inbox) throws(PealError) in
-                try inbox.page(wanted, after: place.map { PageCursor(before: $0) }, limit: limit)
-            }
             let identity = source.core.identity
-            return Part(
-                name: source.name, notifications: page.items.map { DeliveredNotification($0, in: identity) }[...],
-                hasMore: page.next != nil, isPartial: page.isPartial, place: place)
+            var list: [DeliveredNotification] = []
+            var next = place.map { PageCursor(before: $0) }
+            while true {
+                let after = next
+                let page = try await source.core.call { (inbox) throws(PealError) in
+                    try inbox.page(wanted, after: after, limit: limit)
+                }
+                let found = page.items.map { DeliveredNotification($0, in: identity) }
+                let copied = try await copied(found, in: others)
+                list += found.filter { !copied.contains($0.publish) }
+                next = page.next
+                guard list.count < limit, next != nil else {
+                    return Part(
+                        name: source.name, notifications: list[...], hasMore: next != nil, isPartial: page.isPartial,
+                        place: place)
+                }
+            }
         } catch  where error.code == .disconnected {
             return nil
+        }
+    }
+
+    /// Those publishes of notifications that other inboxes have, too.
+    private func copied(
+        _ notifications: [DeliveredNotification], in others: [Source]
+    ) async throws(PealError) -> Set<String> {
+        var publishes: Set<String> = []
+        guard !notifications.isEmpty else { return publishes }
+        for other in others {
+            do throws(PealError) {
+                publishes.formUnion(
+                    try await other.core.call { (inbox) throws(PealError) in
+                        var found: [String] = []
+                        for one in notifications where try inbox.copy(of: one) != nil { found.append(one.publish) }
+                        return found
+                    })
+            } catch  where error.code == .disconnected {
+                continue
+            }
+        }
+        return publishes
+    }
+
+    /// Reads the copies of a notification: a user's is the device's too, and the other way about (docs/sync.md section 8).
+    func readCopies(of notification: DeliveredNotification) async throws(PealError) {
+        for source in sources() where source.isDevice != notification.inbox.isDevice {
+            do throws(PealError) {
+                try await source.core.call { (inbox) throws(PealError) in
+                    guard let copy = try inbox.copy(of: notification), !copy.read else { return }
+                    try inbox.perform(.read(items: [copy.id], on: true, passive: false))
+                }
+            } catch  where error.code == .disconnected {
+                continue
+            }
         }
     }
 
@@ -183,9 +236,26 @@ final class DeliveredCore: Sendable {
     }
 }
 
+extension Inbox {
+    /// This inbox's item of the publish of another inbox's notification.
+    fileprivate func copy(of notification: DeliveredNotification) throws(PealError) -> DeliveredItem? {
+        try reading { () throws(ReplicaError) in
+            try replica.copy(
+                ofPublish: notification.publish, sent: notification.sentDate.milliseconds,
+                delivered: notification.deliveryTime)
+        }
+    }
+}
+
+extension InboxIdentity {
+    fileprivate var isDevice: Bool { if case .device = self { true } else { false } }
+}
+
 extension DeliveredNotification {
     /// The hub's time of the delivery, as it was.
-    fileprivate var deliveryTime: Milliseconds {
-        Milliseconds((notificationDeliveryDate.timeIntervalSince1970 * 1_000).rounded())
-    }
+    fileprivate var deliveryTime: Milliseconds { notificationDeliveryDate.milliseconds }
+}
+
+extension Date {
+    fileprivate var milliseconds: Milliseconds { Milliseconds((timeIntervalSince1970 * 1_000).rounded()) }
 }

@@ -3,8 +3,9 @@ internal import PealReplica
 internal import Synchronization
 
 /// What was delivered to this device: the inboxes of the users who are connected in the client and the device's own inbox, where it has one
-/// (``device()`` makes it), as one list. Everything works offline, from what this device holds. What was published to several of these inboxes is
-/// there once for each, with the same ``DeliveredNotification/publish``. Completions are called once, in the client's context.
+/// (``device()`` makes it), as one list. Everything works offline, from what this device holds. What was published to a user and to an interest of
+/// this device is listed once, as the user's; where interests are asked for, as the device's. What was published to two users is there once for
+/// each, with the same ``DeliveredNotification/publish``: they are two people. Completions are called once, in the client's context.
 extension PealClient {
     // MARK: Lists
 
@@ -57,7 +58,7 @@ extension PealClient {
     }
 
     /// Shows a notification through the ``presenter``, and records that it was opened and read: at once on this device, and on the hub when there
-    /// is one.
+    /// is one. Where the publish came to a user and to this device, both are read; it was opened once.
     ///
     /// - Returns: the notification as it stands then.
     /// - Throws: ``PealError``: `gone`, `notPresented` (nothing is recorded then), `disconnected` where its user is not connected, `file`, `cancelled`.
@@ -72,7 +73,9 @@ extension PealClient {
         } catch {
             throw PealError(.notPresented, "the notification was not shown: \(error)")
         }
-        return try await core.call { (inbox) throws(PealError) in try inbox.recordOpened(notification) }
+        let opened = try await core.call { (inbox) throws(PealError) in try inbox.recordOpened(notification) }
+        try await delivered.readCopies(of: notification)
+        return opened
     }
 
     /// Shows a notification, as ``show(_:)``.

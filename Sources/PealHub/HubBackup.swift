@@ -56,7 +56,7 @@ public enum HubBackup {
             guard problems.isEmpty else {
                 throw SQLiteError(.corrupt, "the copy is damaged; take an older one")
             }
-            let kept = try moveAside(path)
+            let kept = try exists(path) ? moveAside(path, to: "before-restore") : nil
             do throws(SQLiteError) {
                 try copy.backup(to: path) { progress(Progress(copied: $1 - $0, total: $1)) }
             } catch {
@@ -81,9 +81,17 @@ public enum HubBackup {
         return connection
     }
 
-    /// Gives the old file another name, once nobody has it open.
-    private static func moveAside(_ path: String) throws(SQLiteError) -> String? {
-        guard access(path, F_OK) == 0 else { return nil }
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// Throws where somebody has a hub's file open, or where it is none.
+    static func requireUnused(_ path: String) throws(SQLiteError) {
+        guard exists(path) else { throw SQLiteError(.cantOpen, "there is no such file") }
+        _ = try open(path)
+        try lock(path)
+    }
+
+    /// Takes the whole file for a moment; its log goes into it.
+    private static func lock(_ path: String) throws(SQLiteError) {
         do throws(SQLiteError) {
             var options = Connection.Options()
             options.creates = false
@@ -96,13 +104,23 @@ public enum HubBackup {
             guard !error.isCode(.busy) else {
                 throw SQLiteError(.busy, "a hub runs on \(path), or another program has it open; stop it first")
             }
-            // A file that cannot be read is kept all the same.
+            throw error
         }
-        var kept = "\(path).before-restore"
+    }
+
+    /// Gives a file another name, once nobody has it open; returns that.
+    static func moveAside(_ path: String, to suffix: String) throws(SQLiteError) -> String {
+        do throws(SQLiteError) {
+            try lock(path)
+        } catch {
+            // A file that cannot be read is kept all the same.
+            if error.isCode(.busy) { throw error }
+        }
+        var kept = "\(path).\(suffix)"
         var number = 1
-        while access(kept, F_OK) == 0 {
+        while exists(kept) {
             number += 1
-            kept = "\(path).before-restore-\(number)"
+            kept = "\(path).\(suffix)-\(number)"
         }
         guard move(path, to: kept) else {
             throw SQLiteError(.ioError, "\(path) cannot be moved aside: \(String(cString: strerror(errno)))")

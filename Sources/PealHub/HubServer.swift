@@ -13,6 +13,11 @@ internal import Synchronization
 public struct HubConfiguration: Sendable {
     /// The SQLite file; made where it is not there, with mode 0600.
     public var databasePath: String
+    /// A PostgreSQL database instead of the file: a libpq address, secrets included (docs/postgresql.md). It is never logged.
+    public var store: String?
+    /// Where the hub listens for others on the same database, where `store` is a pooler that hands out connections by the transaction; nil
+    /// for the same address (docs/nodes.md).
+    public var storeListen: String?
     /// The address of both listeners.
     public var host = "127.0.0.1"
     /// The port of the publishing and admin side (HTTP); 0 for any.
@@ -98,6 +103,7 @@ public final class HubServer: Sendable {
     private let tls: HTTPServerConfiguration.TLS?
     private let http: HTTPServer
     private let writerThread: ConnectionExecutor
+    private let nodes: (any HubNodes)?
 
     /// Opens the store and listens. Blocks until both listeners take connections.
     ///
@@ -130,8 +136,10 @@ public final class HubServer: Sendable {
                 $0.attach(committer: committer, logReader: logs, projects: core.projects, sender: sender)
             }
         }
+        let nodes = opened.nodes
         do throws(HubError) {
             let server = try Self.listen(configuration, service: service, hub: hub)
+            if let nodes { service.post { hub.assumeIsolated { $0.attach(nodes: nodes) } } }
             service.post { hub.assumeIsolated { $0.start(server) } }
             http = try Self.guarded("the publishing side") {
                 try Self.listen(configuration, core: core, webSocketPort: server.boundPort)
@@ -139,7 +147,7 @@ public final class HubServer: Sendable {
             webSocketPort = server.boundPort
             sockets = server
         } catch {
-            Self.end(core, service: service, writer: writer)
+            Self.end(core, service: service, writer: writer, nodes: nodes)
             throw error
         }
         httpPort = http.boundPort
@@ -148,25 +156,27 @@ public final class HubServer: Sendable {
         self.service = service
         self.core = core
         writerThread = writer
+        self.nodes = nodes
     }
 
     /// What a hub has of its file.
     private struct Opened {
-        var store: SQLiteHubStore
+        var store: any HubStore
         var reader: any HubReader
         var project: HubProject
         var projects: Projects
+        var nodes: (any HubNodes)?
     }
 
     private static func open(_ configuration: HubConfiguration, now: Milliseconds) throws(HubError) -> Opened {
-        try guarded("the store \(configuration.databasePath)") { () throws(HubStoreError) in
-            let store = try SQLiteHubStore(path: configuration.databasePath, retention: configuration.retention)
+        try guarded("the store \(storeName(configuration))") { () throws(HubStoreError) in
+            let store = try openStore(configuration)
             let project = try firstProject(store, requiresHMAC: configuration.requiresHMAC, now: now)
             let (projects, operatorHash) = try tenants(store)
             if let bytes = configuration.catalogue { try setCatalogue(bytes, store, of: project, now: now) }
             return Opened(
                 store: store, reader: try store.makeReader(), project: project,
-                projects: Projects(projects, operatorHash: operatorHash))
+                projects: Projects(projects, operatorHash: operatorHash), nodes: try otherNodes(configuration))
         }
     }
 
@@ -212,7 +222,8 @@ public final class HubServer: Sendable {
         http.tls = configuration.tls
         let operations = OperationsSurface(
             core: core, webSocketPort: webSocketPort, publicWebSocketURL: configuration.publicWebSocketURL,
-            usesTLS: configuration.certificatePath != nil, databasePath: configuration.databasePath)
+            usesTLS: configuration.certificatePath != nil,
+            databasePath: configuration.store == nil ? configuration.databasePath : nil)
         let router = HTTPRouter(routes(core, operations))
         http.answered = answered(core.metrics, configuration, router)
         return try HTTPServer(configuration: http, handler: RateLimit(limits, router: router, core: core))
@@ -266,21 +277,20 @@ public final class HubServer: Sendable {
     private static func firstProject(
         _ store: any HubStore, requiresHMAC: Bool, now: Milliseconds
     ) throws(HubStoreError) -> HubProject {
-        try store.begin()
-        defer { store.rollback() }
-        let operatorToken = try store.operatorHash() == nil ? Secret.make() : nil
-        if let operatorToken { try store.setOperatorHash(Secret.stored(operatorToken)) }
-        let known = try store.projects().first
-        let project =
-            if let known { known } else {
-                try store.createProject(
-                    instance: Project.makeInstance(), apiKey: Project.makeKey(), secret: Secret.make(),
-                    requiresHMAC: requiresHMAC, now: now)
-            }
-        try store.commit()
-        return HubProject(
-            instance: project.instance, apiKey: project.apiKey, secret: project.secret, isNew: known == nil,
-            operatorToken: operatorToken)
+        try store.group { () throws(HubStoreError) in
+            let operatorToken = try store.operatorHash() == nil ? Secret.make() : nil
+            if let operatorToken { try store.setOperatorHash(Secret.stored(operatorToken)) }
+            let known = try store.projects().first
+            let project =
+                if let known { known } else {
+                    try store.createProject(
+                        instance: Project.makeInstance(), apiKey: Project.makeKey(), secret: Secret.make(),
+                        requiresHMAC: requiresHMAC, now: now)
+                }
+            return HubProject(
+                instance: project.instance, apiKey: project.apiKey, secret: project.secret, isNew: known == nil,
+                operatorToken: operatorToken)
+        }
     }
 
     private static func setCatalogue(
@@ -292,11 +302,10 @@ public final class HubServer: Sendable {
         } catch {
             throw HubStoreError(.invalid, "the catalogue cannot be read: \(error.reason)", underlying: error)
         }
-        try store.begin()
-        defer { store.rollback() }
-        guard let key = try store.project(project.instance)?.key else { return }
-        _ = try store.setCatalogue(categories, in: key, now: now)
-        try store.commit()
+        try store.group { () throws(HubStoreError) in
+            guard let key = try store.project(project.instance)?.key else { return }
+            _ = try store.setCatalogue(categories, in: key, now: now)
+        }
     }
 
     /// Seconds that ``stop()`` takes at most: devices and requests are given their time at once, then the store is closed.
@@ -347,14 +356,17 @@ public final class HubServer: Sendable {
         let done = DispatchLatch()
         core.committer.stop { done.open() }
         done.wait()
-        Self.end(core, service: service, writer: writerThread)
+        Self.end(core, service: service, writer: writerThread, nodes: nodes)
     }
 
     /// Closes the sockets, then the file, and ends the threads.
-    static func end(_ core: HubCore, service: WebSocketService, writer: ConnectionExecutor) {
+    static func end(
+        _ core: HubCore, service: WebSocketService, writer: ConnectionExecutor, nodes: (any HubNodes)? = nil
+    ) {
         service.post { core.hub.assumeIsolated { $0.detach() } }
         service.stop()
         core.reader.stop()
+        nodes?.stop()
         core.committer.close()
         writer.stop()
         core.sender.stop()

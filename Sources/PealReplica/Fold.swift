@@ -73,7 +73,9 @@ struct Fold {
             found.time = lean.time
             let id = ItemID(high: lean.high, low: lean.low)
             if keepsNewIDs { found.newIDs.append(id) }
-            return try finishInsert(insert, id, entry, at: position, silent: lean.silent)
+            let base = entry.startIndex
+            let category = lean.category.map { entry[(base + $0.lowerBound)..<(base + $0.upperBound)] }
+            return try finishInsert(insert, id, entry, at: position, category: category ?? [], silent: lean.silent)
         }
         let decoded: Entry
         do throws(JSONError) {
@@ -84,16 +86,16 @@ struct Fold {
         found.time = decoded.time
         switch decoded.kind {
         case .item(let id, let publish, let body):
-            let isSilent: Bool
+            let item: ItemBody
             do throws(JSONError) {
-                let item = try ItemBody(JSONObject(body))
-                isSilent = item.silent
+                item = try ItemBody(JSONObject(body))
                 bind(item, id: id, publish: publish, time: decoded.time, raw: body, at: position, to: insert)
             } catch {
                 return try quarantine(entry, at: position, reason: error.description)
             }
             if keepsNewIDs { found.newIDs.append(id) }
-            try finishInsert(insert, id, entry, at: position, silent: isSilent)
+            let category = item.category.map { Array($0.utf8) } ?? []
+            try finishInsert(insert, id, entry, at: position, category: category[...], silent: item.silent)
         case .removed(let items, _): try delete(items, at: position)
         case .act(let act): try fold(act, at: position, time: decoded.time)
         case .catalogue(let catalogue):
@@ -149,11 +151,13 @@ struct Fold {
     }
 
     private mutating func finishInsert(
-        _ insert: borrowing Statement, _ id: ItemID, _ entry: RawJSON, at position: Position, silent: Bool
+        _ insert: borrowing Statement, _ id: ItemID, _ entry: RawJSON, at position: Position,
+        category: ArraySlice<UInt8>, silent: Bool
     ) throws(SQLiteError) {
         try insert.run()
         if connection.changes == 1 {
-            try tally.add(position, silent: silent, read: false, seen: false, archived: false, connection)
+            try tally.add(
+                position, category: category, silent: silent, read: false, seen: false, archived: false, connection)
             sum &+= InboxSum.item(id, at: position)
             found.inserted.append(position)
         } else if try !exists(position) {

@@ -15,10 +15,10 @@ extension Queries {
         stateless.seen = nil
         var all = Counts(isPartial: frame.isPartial)
         for part in Self.parts(stateless) {
-            if part == DeliveredQuery() {
-                all.total += try count(.kept, frame)
-                all.unread += try count(.unread, frame)
-                all.unseen += try count(.unseen, frame)
+            if let category = Self.tallied(part) {
+                all.total += try count(.kept, of: category, frame)
+                all.unread += try count(.unread, of: category, frame)
+                all.unseen += try count(.unseen, of: category, frame)
             } else {
                 try add(part, to: &all, frame)
             }
@@ -42,6 +42,14 @@ extension Queries {
         return [query]
     }
 
+    /// The category whose tally answers for a query, empty for that of all items; nil where none does.
+    private static func tallied(_ query: DeliveredQuery) -> String? {
+        if query == DeliveredQuery() { return "" }
+        guard let category = query.categories?.first, !category.isEmpty, query == DeliveredQuery(categories: [category])
+        else { return nil }
+        return category
+    }
+
     /// One walk over what the query lists.
     private func add(_ query: DeliveredQuery, to counts: inout Counts, _ frame: Frame) throws(SQLiteError) {
         for branch in try branches(query, Driver(query), frame) {
@@ -54,8 +62,8 @@ extension Queries {
         }
     }
 
-    private func count(_ driver: Driver, _ frame: Frame) throws(SQLiteError) -> Int64 {
-        var query = DeliveredQuery()
+    private func count(_ driver: Driver, of category: String, _ frame: Frame) throws(SQLiteError) -> Int64 {
+        var query = category.isEmpty ? DeliveredQuery() : DeliveredQuery(categories: [category])
         if driver == .unread { query.read = false }
         if driver == .unseen { query.seen = false }
         var sum: Int64 = 0
@@ -63,7 +71,9 @@ extension Queries {
             if branch.upTo == .max {
                 // No position is 0: without a mark every block is whole.
                 branch.upTo = branch.above == 0 ? 0 : branch.above | Self.blockMask
-                sum += try tallied(driver, above: branch.upTo) - expired(driver, above: branch.upTo, frame)
+                sum += try tallied(driver, of: category, above: branch.upTo)
+                sum -= try expired(driver, of: category, above: branch.upTo, frame)
+                if !category.isEmpty { branch.kind = .category }
             }
             guard branch.above < branch.upTo else { continue }
             sum += try run(query, branch, page: nil, frame) { (row) throws(SQLiteError) in
@@ -77,26 +87,30 @@ extension Queries {
     private static let blockMask: Position = 1_023
 
     /// What the blocks above a position hold; it is the last one of its block, or 0.
-    private func tallied(_ driver: Driver, above: Position) throws(SQLiteError) -> Int64 {
+    private func tallied(_ driver: Driver, of category: String, above: Position) throws(SQLiteError) -> Int64 {
         try connection.statement(Self.tallySQL(driver)) { (query) throws(SQLiteError) in
-            query.bind(1, above == 0 ? -1 : above >> 10)
+            query.bind(1, category)
+            query.bind(2, above == 0 ? -1 : above >> 10)
             return try query.step() ? query.int64(0) : 0
         }
     }
 
-    private func expired(_ driver: Driver, above: Position, _ frame: Frame) throws(SQLiteError) -> Int64 {
+    private func expired(
+        _ driver: Driver, of category: String, above: Position, _ frame: Frame
+    ) throws(SQLiteError) -> Int64 {
         try connection.statement(Self.expiredSQL(driver)) { (query) throws(SQLiteError) in
             query.bind(1, frame.now)
             query.bind(2, above)
+            query.bind(3, category)
             return try query.step() ? query.int64(0) : 0
         }
     }
 
     static func tallySQL(_ driver: Driver) -> StaticString {
         switch driver {
-        case .unread: "SELECT coalesce(sum(unread), 0) FROM tally WHERE block > ?1"
-        case .unseen: "SELECT coalesce(sum(unseen), 0) FROM tally WHERE block > ?1"
-        default: "SELECT coalesce(sum(listed), 0) FROM tally WHERE block > ?1"
+        case .unread: "SELECT coalesce(sum(unread), 0) FROM tally WHERE category = ?1 AND block > ?2"
+        case .unseen: "SELECT coalesce(sum(unseen), 0) FROM tally WHERE category = ?1 AND block > ?2"
+        default: "SELECT coalesce(sum(listed), 0) FROM tally WHERE category = ?1 AND block > ?2"
         }
     }
 
@@ -104,18 +118,18 @@ extension Queries {
         switch driver {
         case .unread:
             """
-            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND silent = 0
-                AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0 AND coalesce(o_read, read) = 0
+            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND ?3 IN ('', category)
+                AND silent = 0 AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0 AND coalesce(o_read, read) = 0
             """
         case .unseen:
             """
-            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND silent = 0
-                AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0 AND coalesce(o_seen, seen) = 0
+            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND ?3 IN ('', category)
+                AND silent = 0 AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0 AND coalesce(o_seen, seen) = 0
             """
         default:
             """
-            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND silent = 0
-                AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0
+            SELECT count(*) FROM item INDEXED BY item_expires WHERE expires <= ?1 AND position > ?2 AND ?3 IN ('', category)
+                AND silent = 0 AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0
             """
         }
     }

@@ -178,12 +178,17 @@ struct Stage {
         _ row: SnapshotRow, at version: Position, _ insert: borrowing Statement, _ connection: Connection
     ) throws(SQLiteError) -> Bool {
         let lean = row.body.withUnsafeBufferPointer { LeanItem(body: $0) }
-        var isSilent = lean?.silent ?? false
+        let category: ArraySlice<UInt8>
+        let isSilent: Bool
         if let lean {
+            let base = row.body.startIndex
+            category = lean.category.map { row.body[(base + $0.lowerBound)..<(base + $0.upperBound)] } ?? []
+            isSilent = lean.silent
             Self.bind(lean, row.body, to: insert)
         } else {
             do throws(JSONError) {
                 let decoded = try ItemBody(JSONObject(row.body))
+                category = decoded.category.map { Array($0.utf8)[...] } ?? []
                 isSilent = decoded.silent
                 Self.bind(decoded, to: insert)
             } catch {
@@ -192,16 +197,17 @@ struct Stage {
         }
         Self.bind(row, at: version, to: insert)
         try insert.run()
+        let isNew = connection.changes == 1
         rows += 1
         for fact in row.facts {
             try RestTables(connection: connection).stage(fact, at: row.state.position)
         }
         if isPartial {
-            guard connection.changes == 1 else { return true }
+            guard isNew else { return true }
             sum &+= InboxSum.of(row.id, row.state)
             try tally.add(
-                row.state.position, silent: isSilent, read: row.state.read?.value ?? false, seen: row.state.seen,
-                archived: row.state.archived?.value ?? false, connection)
+                row.state.position, category: category, silent: isSilent, read: row.state.read?.value ?? false,
+                seen: row.state.seen, archived: row.state.archived?.value ?? false, connection)
         }
         if let register = row.state.read { try add(register, row.state.position, field: 0, connection) }
         if let register = row.state.archived { try add(register, row.state.position, field: 1, connection) }

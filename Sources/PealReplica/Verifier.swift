@@ -283,12 +283,8 @@ struct Verifier {
     }
 
     private func tally() throws(SQLiteError) -> [String] {
-        let rows = """
-            SELECT position >> 10 AS block, count(*) AS listed, sum(coalesce(o_read, read) = 0) AS unread,
-                sum(coalesce(o_seen, seen) = 0) AS unseen
-            FROM item WHERE silent = 0 AND o_deleted IS NULL AND coalesce(o_archived, archived) = 0 GROUP BY 1
-            """
-        let kept = "SELECT block, listed, unread, unseen FROM tally WHERE listed <> 0 OR unread <> 0 OR unseen <> 0"
+        let rows = "SELECT * FROM (\(Tally.rows))"
+        let kept = "SELECT * FROM tally WHERE listed <> 0 OR unread <> 0 OR unseen <> 0"
         return try self.rows(
             "block % is tallied otherwise than its rows",
             "SELECT block FROM (\(rows) EXCEPT \(kept)) UNION SELECT block FROM (\(kept) EXCEPT \(rows))")

@@ -9,20 +9,34 @@ import Testing
 struct StoreKind: Sendable, CustomTestStringConvertible {
     var name: String
     var make: @Sendable (_ directory: URL, _ seed: UInt64, _ retention: Retention) throws -> any HubStore
+    /// One of so many seeds is played: each request of a server costs more than a whole history in memory.
+    var oneOf: UInt64 = 1
+    /// Removes what `make` made outside the directory.
+    var discard: @Sendable (_ directory: URL) -> Void = { _ in }
 
     var testDescription: String { name }
 
-    static let sqlite = StoreKind(name: "SQLite") { directory, seed, retention in
-        try SQLiteHubStore(
-            path: directory.appending(path: "hub.db").path(), retention: retention, random: SplitMix(state: seed))
-    }
+    func plays(_ seed: UInt64) -> Bool { seed % oneOf == 0 }
 
-    static let memory = StoreKind(name: "memory") { _, seed, retention in
-        var random = SplitMix(state: seed)
-        return MemoryHubStore(retention: retention) { random.next() }
-    }
+    static let sqlite = StoreKind(
+        name: "SQLite",
+        make: { directory, seed, retention in
+            try SQLiteHubStore(
+                path: directory.appending(path: "hub.db").path(), retention: retention, random: SplitMix(state: seed))
+        })
 
-    static let all = [sqlite, memory]
+    static let memory = StoreKind(
+        name: "memory",
+        make: { _, seed, retention in
+            var random = SplitMix(state: seed)
+            return MemoryHubStore(retention: retention) { random.next() }
+        })
+
+    #if PostgreSQL
+        static let all = [sqlite, memory, postgres]
+    #else
+        static let all = [sqlite, memory]
+    #endif
 }
 
 /// A store in a fresh directory with one project, and short ways of doing what tests do.
@@ -35,6 +49,7 @@ final class StoreFixture {
     let project: Project
     var now: Milliseconds = 1_700_000_000_000
     var random: SplitMix
+    private let outside: Outside
 
     init(_ kind: StoreKind = .sqlite, seed: UInt64 = 1, retention: Retention = Retention()) throws {
         self.kind = kind
@@ -42,6 +57,7 @@ final class StoreFixture {
         random = SplitMix(state: seed ^ 0xABCD)
         directory = FileManager.default.temporaryDirectory.appending(path: "peal-store-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        outside = Outside(kind, directory)
         let store = try kind.make(directory, seed, retention)
         self.store = store
         try store.begin()
@@ -53,6 +69,19 @@ final class StoreFixture {
     }
 
     deinit { try? FileManager.default.removeItem(at: directory) }
+
+    /// What a store has outside its directory; goes with the last fixture that uses it.
+    private final class Outside {
+        let kind: StoreKind
+        let directory: URL
+
+        init(_ kind: StoreKind, _ directory: URL) {
+            self.kind = kind
+            self.directory = directory
+        }
+
+        deinit { kind.discard(directory) }
+    }
 
     /// Runs a body in a group commit of its own.
     func commit<R>(_ body: (any HubStore) throws(HubStoreError) -> R) throws -> R {
@@ -76,9 +105,10 @@ final class StoreFixture {
         now = other.now
         random = other.random
         project = other.project
+        outside = other.outside
         directory = FileManager.default.temporaryDirectory.appending(path: "peal-store-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        for name in ["hub.db", "hub.db-wal"] {
+        for name in ["hub.db", "hub.db-wal", "database"] {
             let file = other.directory.appending(path: name)
             if FileManager.default.fileExists(atPath: file.path()) {
                 try FileManager.default.copyItem(at: file, to: directory.appending(path: name))
@@ -87,6 +117,15 @@ final class StoreFixture {
         store = try kind.make(directory, other.random.state ^ 77, other.retention)
         if let old = other.store as? MemoryHubStore { (store as? MemoryHubStore)?.restore(old.snapshot()) }
         reader = try store.makeReader()
+    }
+
+    /// Publishes that match more inboxes become durable jobs.
+    func makeWide(from count: Int) {
+        (store as? SQLiteHubStore)?.wideFrom = count
+        (store as? MemoryHubStore)?.wideFrom = count
+        #if PostgreSQL
+            (store as? PostgresHubStore)?.wideFrom = count
+        #endif
     }
 
     // MARK: Short ways

@@ -110,8 +110,7 @@ import Testing
     @Test(arguments: StoreKind.all)
     func `a wide publish that is taken back reaches nobody else`(_ kind: StoreKind) throws {
         let hub = try StoreFixture(kind)
-        (hub.store as? SQLiteHubStore)?.wideFrom = 2
-        (hub.store as? MemoryHubStore)?.wideFrom = 2
+        hub.makeWide(from: 2)
         for number in 1...6 {
             let admitted = try hub.joinDevice(replica: UInt64(number))
             _ = try hub.commit { (store) throws(HubStoreError) in

@@ -51,8 +51,8 @@ private struct Twins {
         other = try StoreFixture(.memory, seed: seed, retention: retention)
         // Every other pair makes a durable job of each publish that matches more than one.
         if seed % 4 < 2 {
-            (one.store as? SQLiteHubStore)?.wideFrom = 1
-            (other.store as? MemoryHubStore)?.wideFrom = 1
+            one.makeWide(from: 1)
+            other.makeWide(from: 1)
         }
         random = SplitMix(state: seed &* 31 &+ 7)
         members = (1...5).map { number in

@@ -177,6 +177,18 @@ import Testing
         }
     }
 
+    @Test func `a publish's copy is found by times, and what comes before the sending is not walked`() throws {
+        let folder = Folder()
+        let replica = try folder.open()
+        let plan = try replica.connection.queryPlan("\(Queries.copySQL)")
+        let searches = plan.filter { $0.contains("item USING") }
+        #expect(searches.count == 2, "\(plan)")
+        #expect(
+            searches.allSatisfy { $0.contains("SEARCH item USING INDEX sqlite_autoindex_item_1 (id>? AND id<?)") },
+            "\(plan)")
+        #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    }
+
     @Test func `which texts of interests there are is found by steps of the index`() throws {
         let folder = Folder()
         var steps: [Int] = []

@@ -78,7 +78,7 @@ private struct Bench {
         ("bodies", "UPDATE item SET body = '{' WHERE position = 1"),
         ("counts", "UPDATE item SET read = 1 WHERE position = 8"),
         ("tally", "UPDATE tally SET unseen = unseen + 1"), ("tally", "UPDATE tally SET unread = unread - 1"),
-        ("tally", "DELETE FROM tally"), ("tally", "INSERT INTO tally VALUES (7, 1, 1, 1)"),
+        ("tally", "DELETE FROM tally"), ("tally", "INSERT INTO tally VALUES ('a', 7, 1, 1, 1)"),
         ("overlay", "UPDATE item SET o_read = NULL, o_seen = NULL, overlaid = 0 WHERE position = 5"),
         ("overlay", "UPDATE item SET o_archived = 1, overlaid = 1 WHERE position = 8"),
         ("overlay", "UPDATE item SET o_read = 1 WHERE position = 8"),

@@ -75,7 +75,7 @@ CREATE INDEX item_unseen ON item (position, expires, silent, archived, o_archive
     WHERE coalesce(o_seen, seen) = 0;
 CREATE INDEX item_archived ON item (position) WHERE coalesce(o_archived, archived) = 1;
 -- What time takes out of the counts; the columns behind it make that covering.
-CREATE INDEX item_expires ON item (expires, position, silent, archived, o_archived, o_deleted, read, o_read, seen, o_seen)
+CREATE INDEX item_expires ON item (expires, position, category, silent, archived, o_archived, o_deleted, read, o_read, seen, o_seen)
     WHERE expires IS NOT NULL;
 -- Single choices that can stand against a mark.
 CREATE INDEX item_loose_unread ON item (position) WHERE ((read_rank > 0 AND read = 0) OR o_read IS 0);
@@ -88,36 +88,41 @@ CREATE INDEX item_topic ON item (topic, position) WHERE topic IS NOT NULL;
 CREATE INDEX item_interests ON item (interests, position) WHERE interests IS NOT NULL;
 
 -- How many items each 1,024 positions hold that are listed where no mark covers them, expired ones included, and how many of these
--- are unread and unseen; overlay included. Marks and time are up to the queries. New rows are added by who inserts them, many at once
+-- are unread and unseen, of all and of each category; overlay included. Marks and time are up to the queries. New rows are added by who inserts them, many at once
 -- (a trigger cost a third of folding); whatever else happens to a row, the triggers follow.
 CREATE TABLE tally (
-    block INTEGER PRIMARY KEY,              -- position >> 10
+    category TEXT NOT NULL,                 -- empty for all items, whatever their category
+    block INTEGER NOT NULL,                 -- position >> 10
     listed INTEGER NOT NULL,
     unread INTEGER NOT NULL,
-    unseen INTEGER NOT NULL
-) STRICT;
+    unseen INTEGER NOT NULL,
+    PRIMARY KEY (category, block)
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER item_tally_delete AFTER DELETE ON item
 WHEN old.silent = 0 AND old.o_deleted IS NULL AND coalesce(old.o_archived, old.archived) = 0
 BEGIN
-    INSERT INTO tally (block, listed, unread, unseen)
-    VALUES (old.position >> 10, -1, -(coalesce(old.o_read, old.read) = 0), -(coalesce(old.o_seen, old.seen) = 0))
-    ON CONFLICT (block) DO UPDATE SET listed = listed - 1, unread = unread + excluded.unread,
+    INSERT INTO tally (category, block, listed, unread, unseen)
+    SELECT c, old.position >> 10, -1, -(coalesce(old.o_read, old.read) = 0), -(coalesce(old.o_seen, old.seen) = 0)
+    FROM (SELECT '' AS c UNION ALL SELECT old.category WHERE old.category <> '') WHERE true
+    ON CONFLICT (category, block) DO UPDATE SET listed = listed - 1, unread = unread + excluded.unread,
         unseen = unseen + excluded.unseen;
 END;
 
-CREATE TRIGGER item_tally_update AFTER UPDATE OF position, silent, read, seen, archived, o_read, o_seen, o_archived, o_deleted
+CREATE TRIGGER item_tally_update AFTER UPDATE OF position, category, silent, read, seen, archived, o_read, o_seen, o_archived, o_deleted
 ON item
 BEGIN
-    INSERT INTO tally (block, listed, unread, unseen)
-    SELECT old.position >> 10, -1, -(coalesce(old.o_read, old.read) = 0), -(coalesce(old.o_seen, old.seen) = 0)
+    INSERT INTO tally (category, block, listed, unread, unseen)
+    SELECT c, old.position >> 10, -1, -(coalesce(old.o_read, old.read) = 0), -(coalesce(old.o_seen, old.seen) = 0)
+    FROM (SELECT '' AS c UNION ALL SELECT old.category WHERE old.category <> '')
     WHERE old.silent = 0 AND old.o_deleted IS NULL AND coalesce(old.o_archived, old.archived) = 0
-    ON CONFLICT (block) DO UPDATE SET listed = listed - 1, unread = unread + excluded.unread,
+    ON CONFLICT (category, block) DO UPDATE SET listed = listed - 1, unread = unread + excluded.unread,
         unseen = unseen + excluded.unseen;
-    INSERT INTO tally (block, listed, unread, unseen)
-    SELECT new.position >> 10, 1, coalesce(new.o_read, new.read) = 0, coalesce(new.o_seen, new.seen) = 0
+    INSERT INTO tally (category, block, listed, unread, unseen)
+    SELECT c, new.position >> 10, 1, coalesce(new.o_read, new.read) = 0, coalesce(new.o_seen, new.seen) = 0
+    FROM (SELECT '' AS c UNION ALL SELECT new.category WHERE new.category <> '')
     WHERE new.silent = 0 AND new.o_deleted IS NULL AND coalesce(new.o_archived, new.archived) = 0
-    ON CONFLICT (block) DO UPDATE SET listed = listed + 1, unread = unread + excluded.unread,
+    ON CONFLICT (category, block) DO UPDATE SET listed = listed + 1, unread = unread + excluded.unread,
         unseen = unseen + excluded.unseen;
 END;
 

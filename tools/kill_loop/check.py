@@ -75,7 +75,7 @@ def files(run, directory, binaries):
 def verify(world):
     """`peal inspect verify` of every file, alone and against the hub."""
     for replica in world.replicas:
-        words = [world.binaries + "/peal", "inspect", "verify", "--json", "--hub", "http://127.0.0.1:%d" % world.hub.http,
+        words = [world.binaries + "/peal", "inspect", "verify", "--json", "--hub", "http://%s:%d" % (world.hub.host, world.hub.http),
                  "--secret", world.hub.keys["secret"], replica.path]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120)
         if done.returncode != 0:

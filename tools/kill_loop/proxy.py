@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A TCP proxy that does to connections what networks do: seeded, counted, on loopback.
 
-usage: tools/kill_loop/proxy.py SEED LISTEN:TARGET [LISTEN:TARGET ...]
+usage: tools/kill_loop/proxy.py SEED LISTEN:HOST:TARGET [LISTEN:HOST:TARGET ...]
 
-Listens on each port and forwards to the other one. About two connections in three get a fault, drawn from the seed and the number
+Listens on each port and forwards to an address. About two connections in three get a fault, drawn from the seed and the number
 of the connection, at a random byte of one direction. Standard input rules it: `off` ends the drawing of faults, `cut` ends
 connections that are half open, the end of the input ends the proxy. Standard output gets one JSON object a line for each fault that
 hit, when its effect is over.
@@ -93,7 +93,7 @@ class Link:
 
     async def run(self, reader, writer, target):
         try:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", target)
+            far_reader, far_writer = await asyncio.open_connection(*target)
         except OSError:
             writer.transport.abort()
             return
@@ -256,8 +256,8 @@ class Proxy:
 async def main():
     proxy = Proxy(int(sys.argv[1]))
     for word in sys.argv[2:]:
-        listen, target = word.split(":")
-        await proxy.serve(int(listen), int(target))
+        listen, host, target = word.split(":")
+        await proxy.serve(int(listen), (host, int(target)))
     proxy.say(kind="ready")
     await proxy.rule()
 

@@ -7,10 +7,6 @@ from collections import Counter
 
 from kill_loop.world import Failure
 
-#: Of a hundred kills, so many hit the hub.
-HUB_SHARE = 20
-
-
 def describe(world, role):
     """What dies: which part it plays just now."""
     if "-view" in role.name:
@@ -45,18 +41,8 @@ def torment(world, kills, gap):
     deaths, chance = Counter(), world.chance
     while sum(deaths.values()) < kills:
         time.sleep(chance.random() * gap)
-        if chance.randrange(100) < HUB_SHARE:
-            hub = world.hub
-            deaths["hub, while it starts" if time.monotonic() - hub.began < 0.3 else "hub"] += 1
-            hub.kill()
-            hub.start()
-            # Sometimes again before it has begun to listen.
-            if sum(deaths.values()) < kills and chance.random() < 0.15:
-                time.sleep(chance.random() * 0.1)
-                deaths["hub, while it starts"] += 1
-                hub.kill()
-                hub.start()
-            hub.ready()
+        if chance.randrange(100) < world.hub.share:
+            deaths.update(world.hub.strike(chance, kills - sum(deaths.values())))
             continue
         role = chance.choice([role for role in world.roles for _ in range(1 if "-view" in role.name else 3)])
         deaths[describe(world, role)] += 1

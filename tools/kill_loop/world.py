@@ -87,29 +87,51 @@ class Running:
 class Hub:
     """The hub's process, on fixed ports."""
 
+    #: Of a hundred kills, so many hit it.
+    share = 20
+
     def __init__(self, world):
         self.world, self.process, self.began = world, None, 0.0
-        self.directory = world.directory + "/hub"
-        self.http, self.socket = free_port(), free_port()
+        self.name, self.directory = "hub", world.directory + "/hub"
+        self.host, self.http, self.socket = "127.0.0.1", free_port(), free_port()
+        self.words = ["--directory", self.directory, "--http-port", str(self.http), "--websocket-port", str(self.socket)]
         self.keys = {}
 
     def start(self):
-        with open(self.world.directory + "/hub.log", "ab") as log:
+        with open("%s/%s.log" % (self.world.directory, self.name), "ab") as log:
             self.process = subprocess.Popen(
-                [self.world.binaries + "/peal", "hub", "--directory", self.directory, "--http-port", str(self.http),
-                 "--websocket-port", str(self.socket), "--websocket-url", "ws://127.0.0.1:%d/" % self.world.socket_port,
-                 "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+                [self.world.binaries + "/peal", "hub", "--websocket-url", "ws://127.0.0.1:%d/" % self.world.socket_port, "--json"]
+                + self.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         self.began = time.monotonic()
+
+    def name_of_death(self):
+        return "hub, while it starts" if time.monotonic() - self.began < 0.3 else "hub"
+
+    def strike(self, chance, left):
+        """Kills and restarts, sometimes again before it has begun to listen; what died."""
+        return [self.name_of_death()] + self.again(chance, left)
+
+    def again(self, chance, left):
+        self.kill()
+        self.start()
+        deaths = []
+        if left > 1 and chance.random() < 0.15:
+            time.sleep(chance.random() * 0.1)
+            deaths.append("hub, while it starts")
+            self.kill()
+            self.start()
+        self.ready()
+        return deaths
 
     def ready(self):
         line = self.process.stdout.readline()
         if not line:
-            raise Failure("the hub does not start; see hub.log")
+            raise Failure("%s does not start; see %s.log" % (self.name, self.name))
         self.keys.update(json.loads(line))
 
     def kill(self):
         if self.process.poll() is not None:
-            raise Failure("the hub ended by itself with %d" % self.process.returncode)
+            raise Failure("%s ended by itself with %d" % (self.name, self.process.returncode))
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -117,7 +139,7 @@ class Hub:
     def stop(self):
         self.process.terminate()
         if self.process.wait(30) != 0:
-            raise Failure("the hub did not end cleanly")
+            raise Failure("%s did not end cleanly" % self.name)
 
     def database(self):
         return sqlite3.connect("file:%s/hub.sqlite?mode=ro" % self.directory, uri=True)
@@ -133,10 +155,20 @@ class Hub:
     def request(self, method, path, headers, body=None, port=None, timeout=4):
         data = json.dumps(body).encode() if body is not None else None
         request = urllib.request.Request(
-            "http://127.0.0.1:%d%s" % (port or self.http, path), data, {"Content-Type": "application/json", **headers},
-            method=method)
+            "http://%s:%d%s" % ("127.0.0.1" if port else self.host, port or self.http, path), data,
+            {"Content-Type": "application/json", **headers}, method=method)
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             return json.load(answer)
+
+    def processes(self):
+        return [self.process]
+
+    def abandon(self):
+        """Kills what is left."""
+        for process in self.processes():
+            if process and process.poll() is None:
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait()
 
     def listed(self, user):
         """The hub's list of a user: number to (read, seen, archived)."""
@@ -184,7 +216,8 @@ class Publisher(threading.Thread):
                 "POST", path, {"Authorization": "Bearer " + self.world.hub.keys["secret"], "Idempotency-Key": title}, body,
                 port=self.world.http_port if self.chance.random() < 0.5 else None)["publishId"]
         except urllib.error.HTTPError as error:
-            if error.code != 503:
+            # 502, 504: the balancer lost the hub that had the request.
+            if error.code not in (502, 503, 504):
                 raise
         except (OSError, ValueError, KeyError):
             # Refused, reset, timed out, or cut in the middle of the answer.
@@ -231,18 +264,23 @@ class Replica:
 class World:
     """Everything that runs."""
 
-    def __init__(self, directory, binaries, seed, shape, pause, publishers):
+    def __init__(self, directory, binaries, seed, shape, pause, publishers, hub):
         self.directory, self.binaries, self.chance = directory, binaries, random.Random(seed)
         self.lines, self.errors = directory + "/lines", directory + "/errors.log"
         os.mkdir(self.lines)
         self.http_port, self.socket_port = free_port(), free_port()
         self.users = sorted({user for _, user, _, _ in shape if user})
-        self.hub = Hub(self)
-        self.hub.start()
-        self.hub.ready()
+        self.hub = hub(self)
+        try:
+            self.hub.start()
+            self.hub.ready()
+        except Failure:
+            self.hub.abandon()
+            raise
         self.proxy = subprocess.Popen(
-            [sys.executable, os.path.dirname(__file__) + "/proxy.py", str(seed), "%d:%d" % (self.http_port, self.hub.http),
-             "%d:%d" % (self.socket_port, self.hub.socket)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            [sys.executable, os.path.dirname(__file__) + "/proxy.py", str(seed),
+             "%d:%s:%d" % (self.http_port, self.hub.host, self.hub.http),
+             "%d:%s:%d" % (self.socket_port, self.hub.host, self.hub.socket)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         if json.loads(self.proxy.stdout.readline())["kind"] != "ready":
             raise Failure("the proxy does not start")
         self.faults = []
@@ -284,7 +322,8 @@ class World:
 
     def abandon(self):
         """Kills what is left, by its process; for an end by an error."""
-        for process in [role.process for role in self.roles] + [self.hub.process, self.proxy]:
+        self.hub.abandon()
+        for process in [role.process for role in self.roles] + [self.proxy]:
             if process and process.poll() is None:
                 os.kill(process.pid, signal.SIGKILL)
                 process.wait()

@@ -10,7 +10,7 @@ let words = Array(CommandLine.arguments.dropFirst())
 let rest = Array(words.dropFirst())
 do {
     switch words.first {
-    case "fanout": try await FanoutBench.run(rest)
+    case "fanout-threads": try await FanoutBench.run(rest)
     case "memory": try await FanoutBench.memory(rest)
     case "fanout-client": try await FanoutClient.run(rest)
     case "websocket-fanout": try await WebSocketFanout.run(rest)
@@ -30,9 +30,12 @@ do {
     case "fill": try ReplicaBench.fill(rest)
     case "stage": try StageBench.run(rest)
     case "tail": try await TailBench.run(rest)
+    #if PostgreSQL
+        case "postgres": try PostgresBench.run(rest)
+    #endif
     default:
         print(
-            "usage: peal-bench fanout | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop"
+            "usage: peal-bench fanout-threads | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop | postgres"
         )
         exit(2)
     }

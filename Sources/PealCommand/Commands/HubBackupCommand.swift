@@ -12,7 +12,8 @@ enum HubBackupCommand {
             Ctrl-C stops it and leaves nothing.
             """,
         operands: [Operand(name: "TO", help: "the file to make; it must not be there", kind: .file)],
-        options: [HubCommand.directory, json], examples: ["peal hub backup /backups/hub-$(date +%F).sqlite"],
+        options: [HubCommand.directory, HubCommand.store, json],
+        examples: ["peal hub backup /backups/hub-$(date +%F).sqlite"],
         takesProfile: false,
         run: { arguments in
             try await run(arguments, "backup") { (path, other, progress) throws(HubError) in
@@ -28,10 +29,11 @@ enum HubBackupCommand {
             the hub went back, load a snapshot and send again what the backup lacks (docs/operations.md, "Restoring a backup").
             """,
         operands: [Operand(name: "FROM", help: "the backup", kind: .file)],
-        options: [HubCommand.directory, json],
+        options: [HubCommand.directory, HubCommand.store, json],
         examples: ["systemctl stop peal-hub && peal hub restore /backups/hub.sqlite && systemctl start peal-hub"],
         takesProfile: false,
         run: { arguments in
+            try checkStore(arguments)
             let directory = arguments.value("directory") ?? "hub"
             try HubCommand.makeDirectory(directory)
             return try await run(arguments, "restore") { (path, other, progress) throws(HubError) in
@@ -66,7 +68,15 @@ enum HubBackupCommand {
             _ path: String, _ other: String, _ progress: (HubBackup.Progress) -> Bool
         ) throws(HubError) -> [(String, Value)]
 
+    private static func checkStore(_ arguments: Arguments) throws(CommandError) {
+        guard arguments.value("store") != nil else { return }
+        throw CommandError(
+            code: .usage, message: "This copies a hub's file; a hub's database is copied by PostgreSQL's own tools.",
+            hint: "Use pg_dump and pg_restore (docs/postgresql.md).")
+    }
+
     private static func run(_ arguments: Arguments, _ verb: String, _ work: @escaping Work) async throws -> ExitCode {
+        try checkStore(arguments)
         let path = (arguments.value("directory") ?? "hub") + "/hub.sqlite"
         let other = arguments.operands[0]
         let asJSON = arguments.has("json")

@@ -8,10 +8,19 @@ extension HubCommand {
         name: "directory", value: "DIR", help: "where hub.sqlite lies (./hub)", environment: "PEAL_HUB_DIRECTORY",
         kind: .directory, isConfigurable: false)
 
+    static let store = Option(
+        name: "store", value: "ADDRESS",
+        help:
+            "postgresql://user@host/name: a database instead of hub.sqlite; with a password give PEAL_HUB_STORE or a file",
+        environment: "PEAL_HUB_STORE", isConfigurable: false)
+
     /// Every option; each has a variable of its name.
     static let options: [Option] = {
         let named: [Option] = [
-            directory,
+            directory, store,
+            Option(
+                name: "store-listen", value: "ADDRESS",
+                help: "where to listen for other hubs on the same database, where --store is a pooler"),
             Option(
                 name: "config", value: "FILE", help: "a file of 'key = value' lines, whose keys are these options",
                 kind: .file),
@@ -68,8 +77,19 @@ extension HubCommand {
     /// - Throws: ``CommandError`` that names the option, or the file.
     static func configuration(_ arguments: Arguments) throws(CommandError) -> HubConfiguration {
         let directory = arguments.value("directory") ?? "hub"
-        try makeDirectory(directory)
         var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
+        configuration.store = arguments.value("store")
+        if let store = configuration.store {
+            // Another kind of text may hold anything, so it is not shown.
+            for (name, address) in [("store", store), ("store-listen", arguments.value("store-listen") ?? store)] {
+                guard address.hasPrefix("postgresql://") || address.hasPrefix("postgres://") else {
+                    throw .usage("--\(name) takes an address that begins with postgresql://.")
+                }
+            }
+            configuration.storeListen = arguments.value("store-listen")
+        } else {
+            try makeDirectory(directory)
+        }
         configuration.host = arguments.value("host") ?? "127.0.0.1"
         configuration.httpPort = UInt16(try arguments.int("http-port", in: 0...65_535, default: 8_080))
         configuration.webSocketPort = try arguments.int("websocket-port", in: 0...65_535, default: 8_081)

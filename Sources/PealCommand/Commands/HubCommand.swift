@@ -15,7 +15,15 @@ enum HubCommand {
         examples: [
             "peal hub --directory ./hub", "peal hub --config /etc/peal/hub.conf", "peal hub backup hub-copy.sqlite",
         ],
-        subcommands: [HubBackupCommand.backup, HubBackupCommand.restore], takesProfile: false, run: run)
+        subcommands: [HubBackupCommand.backup, HubBackupCommand.restore] + migration, takesProfile: false, run: run)
+
+    private static var migration: [Command] {
+        #if PostgreSQL
+            [HubMigrateCommand.command]
+        #else
+            []
+        #endif
+    }
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
         var arguments = arguments

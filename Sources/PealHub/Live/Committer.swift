@@ -24,7 +24,7 @@ final class Committer: @unchecked Sendable {
     private struct Job {
         var weight: Int
         /// Runs inside the transaction; gives what follows once it is durable, or has failed. Throws where the whole
-        /// transaction is lost.
+        /// transaction is lost; then it may run again in another one.
         var run: @Sendable (any HubStore) throws(HubStoreError) -> Done
         var refuse: @Sendable (HubStoreError) -> Void
     }
@@ -61,7 +61,8 @@ final class Committer: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - weight: how much of a transaction it is.
-    ///   - work: runs on the store's executor in a savepoint of its own: what it throws is undone, for it alone.
+    ///   - work: runs on the store's executor in a savepoint of its own: what it throws is undone, for it alone. It runs again where another
+    ///     node of the hub got in the way of the transaction, so it changes nothing but the store.
     ///   - completion: called through ``Deliver`` once the transaction is durable, or with the error.
     func submit<Value: Sendable>(
         weight: Int = 1,
@@ -130,14 +131,20 @@ final class Committer: @unchecked Sendable {
 
     private func commit(_ jobs: [Job]) {
         guard let store else { preconditionFailure("a committer is stopped before it is closed") }
-        var done: [Done] = []
+        let done: [Done]
         do throws(HubStoreError) {
-            try store.begin()
-            for job in jobs { done.append(try job.run(store)) }
-            try store.commit()
+            done = try store.group(attempts: jobs.count > 1 ? GroupAttempts.together : GroupAttempts.alone) {
+                () throws(HubStoreError) in
+                var done: [Done] = []
+                for job in jobs { done.append(try job.run(store)) }
+                return done
+            }
         } catch {
-            store.rollback()
             metrics.lostCommits.add()
+            if error.code == .again, jobs.count > 1 {
+                for job in jobs { commit([job]) }
+                return
+            }
             let failure = error
             deliver(jobs.map { job in { job.refuse(failure) } }, [])
             return

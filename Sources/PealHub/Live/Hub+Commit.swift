@@ -8,17 +8,25 @@ extension Hub {
     func committed(_ appended: [Appended]) {
         metrics.entries.add(appended.count)
         tellFeeds(appended)
+        if nodes != nil { tellNodes(NodeNotice(appended)) }
         for entry in appended {
             guard let live = inboxes[entry.inbox] else { continue }
-            if !live.hasMoved {
-                live.hasMoved = true
-                moved.append(live)
-            }
-            live.head = entry.position
-            live.sum = entry.sum
+            if live.advance(to: entry.position, sum: entry.sum) { move(live) }
             live.ring.append(
                 LogEntry(position: entry.position, chain: entry.chain, sum: entry.sum, content: entry.content))
         }
+        tellMovedSoon()
+    }
+
+    /// Notes that an inbox has grown.
+    func move(_ live: LiveInbox) {
+        guard !live.hasMoved else { return }
+        live.hasMoved = true
+        moved.append(live)
+    }
+
+    /// Tells the sessions of what has grown, at once or, where that are many, a little later.
+    func tellMovedSoon() {
         guard !moved.isEmpty, !isWaiting else { return }
         let delay = pace.delay(of: moved.reduce(0) { $0 + $1.connections.count }, now: clock())
         guard delay > 0 else { return tellMoved() }
@@ -41,5 +49,18 @@ extension Hub {
         }
         moved.removeAll(keepingCapacity: true)
         pace.told(sessions, now: clock())
+    }
+}
+
+extension NodeNotice {
+    /// Of the inboxes that entries were appended to.
+    fileprivate init(_ appended: [Appended]) {
+        for entry in appended {
+            inboxes.insert(entry.inbox)
+            guard inboxes.count <= Self.limit else {
+                self = NodeNotice(isOfAll: true)
+                return
+            }
+        }
     }
 }

@@ -5,6 +5,14 @@ import PealWebSocket
 extension Hub {
     /// Ends the sessions of inboxes that are no more, or no longer allowed.
     func revoke(_ keys: [InboxKey]) {
+        var notice = NodeNotice()
+        notice.merge(NodeNotice(inboxes: Set(keys)))
+        tellNodes(notice)
+        revokeHere(keys)
+    }
+
+    /// Ends those of this hub.
+    func revokeHere(_ keys: [InboxKey]) {
         endFeeds(of: keys)
         for key in keys {
             for connection in (inboxes[key]?.connections ?? [:]).values {
@@ -15,6 +23,7 @@ extension Hub {
 
     /// Ends the session of a replica that was revoked.
     func revoke(_ replica: ReplicaKey, of inbox: InboxKey) {
+        tellNodes(NodeNotice(inboxes: [inbox]))
         for connection in (inboxes[inbox]?.connections ?? [:]).values where connection.replica == replica {
             perform(connection.session.denied(.revoked, "this device was signed out"), connection)
         }

@@ -29,6 +29,7 @@ extension Hub {
     /// Takes projects that were just changed, and ends at once the sessions that they do not admit any more (4201).
     func changed(_ some: [Project]) {
         projectChanges += 1
+        tellNodes(NodeNotice(isOfProjects: true))
         for project in some { projects?.put(project) }
         recheck(Set(some.map(\.key)))
     }

@@ -22,7 +22,7 @@ actor Hub {
     nonisolated let service: WebSocketService
     nonisolated var unownedExecutor: UnownedSerialExecutor { service.asUnownedSerialExecutor() }
 
-    private let reoffersLostActs: Bool
+    let reoffersLostActs: Bool
     private let limits: HubLimits
     /// Sockets of each address.
     private var addresses: [String: Int] = [:]
@@ -34,7 +34,7 @@ actor Hub {
     var committer: Committer?
     var logReader: LogReader?
     var connections: [ConnectionID: HubConnection] = [:]
-    private var sessions: [UInt64: ConnectionID] = [:]
+    var sessions: [UInt64: ConnectionID] = [:]
     var inboxes: [InboxKey: LiveInbox] = [:]
     private var cursors: [ReplicaKey: Position] = [:]
     /// Inboxes that have grown and whose sessions are not told yet.
@@ -71,12 +71,20 @@ actor Hub {
     var feedsByInbox: [InboxKey: [LogFeed]] = [:]
     /// Told once the last socket is closed.
     var drained: (@Sendable () -> Void)?
-    private var restores = RestoreNotices()
+    var restores = RestoreNotices()
     var projects: Projects?
     /// How often projects were changed here: a look that began before such a change knows nothing of it.
     var projectChanges = 0
     /// When the projects were looked at last.
     var lookedAtProjects: Milliseconds?
+    /// Other hubs on the same store; nil where there can be none.
+    var nodes: (any HubNodes)?
+    /// What notices have named and no look has gone to yet.
+    var unlooked = NodeNotice()
+    /// A look at the store is under way.
+    var isLooking = false
+    /// Looks that were begun.
+    var looks = 0
 
     /// A hub that is not connected to anything yet; ``attach(committer:logReader:projects:sender:)`` and ``start(_:)`` follow.
     init(
@@ -115,6 +123,7 @@ actor Hub {
         server = nil
         committer = nil
         logReader = nil
+        nodes = nil
     }
 
     /// Sessions that are open.
@@ -155,7 +164,7 @@ actor Hub {
         if isDraining, connections.isEmpty { tellDrained() }
     }
 
-    private func leave(_ connection: HubConnection) {
+    func leave(_ connection: HubConnection) {
         if let joined = connection.joined, sessions[joined] == connection.id { sessions[joined] = nil }
         guard let inbox = connection.inbox else { return }
         connection.live?.connections[connection.id] = nil
@@ -183,65 +192,6 @@ actor Hub {
             case .bye: break
             }
         }
-    }
-
-    private func admit(_ hello: Hello, _ connection: HubConnection) {
-        let id = connection.id
-        let now = clock()
-        committer?.submit(
-            { (store) throws(HubStoreError) in
-                let answer = try Admitter.admit(hello, store: store, now: now)
-                guard case .admitted(let admitted, _) = answer else { return Committed(value: answer) }
-                return Committed(value: answer, appended: [admitted.appended].compactMap { $0 })
-            },
-            completion: { result in
-                self.assumeIsolated { hub in
-                    guard let connection = hub.connections[id] else { return }
-                    hub.admitted(result, hello, connection)
-                }
-            })
-    }
-
-    private func admitted(
-        _ result: Result<Admitter.Answer, HubStoreError>, _ hello: Hello, _ connection: HubConnection
-    ) {
-        switch result {
-        case .success(.admitted(let admitted, let expires)):
-            if let old = admitted.replaced.flatMap({ sessions[$0] }), let other = connections[old], old != connection.id
-            {
-                leave(other)
-                perform(other.session.denied(.replaced, "a newer session of this replica"), other)
-            }
-            if admitted.welcome.mode != .forked { join(admitted, connection) }
-            if admitted.welcome.mode == .ahead { metrics.ahead.add() }
-            if admitted.welcome.mode == .forked { metrics.forked.add() }
-            connection.hello = hello
-            connection.project = projects?.find(hello.project, at: clock())?.key
-            var welcome = admitted.welcome
-            welcome.reoffer = reoffersLostActs || welcome.mode != .ahead
-            for line in restores.note(hello, admitted, now: clock()) { log(line) }
-            perform(
-                connection.session.admitted(
-                    welcome, at: hello.cursor.position, now: clock(), expires: expires), connection)
-        case .success(.attemptTooLow(let last)): perform(connection.session.refused(last: last), connection)
-        case .success(.denied(let code, let reason)): perform(connection.session.denied(code, reason), connection)
-        case .failure(let error):
-            log("a hello was not taken: \(error)")
-            perform(connection.session.denied(.tryAgain, "the hub cannot take sessions now"), connection)
-        }
-    }
-
-    private func join(_ admitted: Admitted, _ connection: HubConnection) {
-        connection.inbox = admitted.inbox
-        connection.replica = admitted.replica
-        connection.joined = admitted.welcome.session
-        metrics.sessions.add()
-        connection.resumes = admitted.welcome.mode == .resume
-        sessions[admitted.welcome.session] = connection.id
-        let live = inboxes[admitted.inbox] ?? LiveInbox(head: admitted.welcome.head, sum: admitted.sum)
-        inboxes[admitted.inbox] = live
-        live.connections[connection.id] = connection
-        connection.live = live
     }
 
     private func loadPage(_ request: SnapshotRequest, _ connection: HubConnection) {

@@ -17,6 +17,8 @@ final class HubConnection {
     var hello: Hello?
     /// The session's id, once admitted; it stays when the session is denied.
     var joined: UInt64?
+    /// How many looks at the store had begun when it was admitted.
+    var joinedAfter = 0
     /// Entries that were read from the log and wait for the socket: at most one frame of them.
     var fetched: ArraySlice<LogEntry> = []
     /// A read of the log is under way.
@@ -52,6 +54,14 @@ final class LiveInbox {
     init(head: Position, sum: UInt64) {
         self.head = head
         self.sum = sum
+    }
+
+    /// Takes a newer head, with its sum; false for one that is known. What was appended reaches the ring, if at all, before it.
+    func advance(to head: Position, sum: UInt64) -> Bool {
+        guard head > self.head else { return false }
+        self.head = head
+        self.sum = sum
+        return true
     }
 
     /// The sum at a position that was read from the log, which does not keep it: known where it is the head.

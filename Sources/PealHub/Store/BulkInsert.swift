@@ -1,5 +1,3 @@
-import PealSQLite
-
 /// Inserts rows of integers, several with each statement: starting and ending a statement costs as much as a row.
 final class BulkInsert {
     /// Rows of one statement.

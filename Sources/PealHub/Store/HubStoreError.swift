@@ -21,6 +21,12 @@ package struct HubStoreError: Error, Sendable, CustomStringConvertible {
         package static let belowFloor = Code(rawValue: "belowFloor")
         /// Another process holds the store's lock; nothing was done, try again.
         package static let busy = Code(rawValue: "busy")
+        /// Another node of the hub got in the way: the whole group commit is lost, and is to be run again.
+        package static let again = Code(rawValue: "again")
+        /// The database cannot be reached, or its answer to a commit did not arrive; the group commit is lost, or its end is not known.
+        package static let unavailable = Code(rawValue: "unavailable")
+        /// The database does not write: a standby, or one that was set so. The group commit is lost.
+        package static let readOnly = Code(rawValue: "readOnly")
         /// The disk is full; the group commit is lost.
         package static let full = Code(rawValue: "full")
         /// The disk or memory failed; the group commit is lost.
@@ -46,7 +52,7 @@ package struct HubStoreError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Whether the whole group commit is lost: roll back and fail every request in it, not only the one that met it.
-    package var abortsCommit: Bool { [.busy, .full, .io, .corrupt].contains(code) }
+    package var abortsCommit: Bool { [.busy, .again, .unavailable, .readOnly, .full, .io, .corrupt].contains(code) }
 
     /// A sentence for a log.
     package var description: String { "\(code.rawValue): \(message)" }

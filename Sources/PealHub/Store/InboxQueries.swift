@@ -1,8 +1,7 @@
 import PealModel
-import PealSQLite
 
 /// An inbox's row.
-struct InboxRow {
+package struct InboxRow {
     var key: InboxKey
     var project: ProjectKey
     var publicID: [UInt8]
@@ -36,7 +35,7 @@ struct InboxRow {
 
     static let columns = "b.id, b.project, b.public, b.kind, b.epoch, b.head, b.chain, b.floor, b.sum, b.catalogue"
 
-    init(_ row: borrowing Statement, at column: Int32 = 0) throws(HubStoreError) {
+    init(_ row: Query, at column: Int32 = 0) throws(HubStoreError) {
         key = InboxKey(row: row.int64(column))
         project = ProjectKey(row: row.int64(column + 1))
         publicID = row.blob(column + 2)
@@ -78,56 +77,66 @@ struct LogHead: Equatable, Sendable {
     var sum: UInt64
 }
 
-/// Where the logs stand whose rows of `inbox` are behind, as the running transaction has it. The store's own.
-final class LogHeads {
-    var behind: [InboxKey: LogHead] = [:]
-}
-
 /// What both the store and its readers ask about one inbox, on a connection of their own.
-final class InboxQueries {
+package final class InboxQueries {
     /// What the rows do not know yet; a reader's have none, it asks ``DeferredIndex``.
     private let heads: LogHeads?
+    /// The rows that the running transaction has locked, on PostgreSQL.
+    private let held: HeldInboxes?
     private let byKey: Query
     private let byPublic: Query
     private let liveMarks: Query
     private let oldestMark: Query
-    private let itemBySeq: Query
-    private let logRow: Query
-    private let entryChain: Query
+    private let itemByID: Query
     private let someInterests: Query
 
-    init(_ database: StoreDatabase, heads: LogHeads? = nil) throws(HubStoreError) {
+    init(
+        _ database: StoreDatabase, heads: LogHeads? = nil, held: HeldInboxes? = nil
+    ) throws(HubStoreError) {
         self.heads = heads
-        byKey = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.id = ?1")
-        byPublic = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.public = ?1 AND b.project = ?2")
+        self.held = held
+        let lock = held == nil ? "" : " FOR UPDATE"
+        byKey = try database.query("SELECT \(InboxRow.columns) FROM inbox b WHERE b.id = ?1\(lock)")
+        byPublic = try database.query(
+            "SELECT \(InboxRow.columns) FROM inbox b WHERE b.public = ?1 AND b.project = ?2\(lock)")
         liveMarks = try database.query("SELECT kind, up_to, version, author FROM mark WHERE inbox = ?1 AND live = 1")
         oldestMark = try database.query(
             """
             SELECT itime FROM mark WHERE inbox = ?1 AND kind = ?2 AND version > ?3 AND up_to >= ?4
             ORDER BY version LIMIT 1
             """)
-        itemBySeq = try database.query(
-            """
+        let item = """
             SELECT e.position, e.salt, e.time, \(StoredItem.columns)
             FROM entry e LEFT JOIN state s ON s.inbox = e.inbox AND s.position = e.position
-            WHERE e.seq = ?1 AND e.inbox = ?2 AND e.publish > 0
-            """)
-        logRow = try database.query("SELECT seq FROM log WHERE inbox = ?1 AND position = ?2")
-        entryChain = try database.query("SELECT chain FROM entry WHERE seq = ?1")
+            """
+        itemByID = try database.query(
+            database.dialect(
+                sqlite: "\(item) WHERE e.seq = ?1 AND e.inbox = ?2 AND e.publish > 0",
+                // The counter of an item is its position, but for items that have come from SQLite.
+                postgres: """
+                    \(item) WHERE e.inbox = ?2 AND e.position = ?1 AND e.counter = ?1 AND e.publish > 0
+                    UNION ALL
+                    \(item) WHERE e.inbox = ?2 AND e.counter = ?1 AND e.counter <> e.position AND e.publish > 0
+                    """))
         someInterests = try database.query(
             "SELECT name FROM interest WHERE inbox = ?1 AND name > ?2 ORDER BY name LIMIT ?3")
     }
 
     func inbox(_ key: InboxKey) throws(HubStoreError) -> InboxRow {
+        if let row = held?[key] { return row }
         let found = try byKey.first(key.row) { (row) throws(HubStoreError) in try InboxRow(row) }
         guard var found else { throw HubStoreError(.notFound, "no such inbox") }
         found.move(to: heads?.behind[key])
+        held?.hold(found)
         return found
     }
 
     func inbox(public id: [UInt8], in project: ProjectKey) throws(HubStoreError) -> InboxRow? {
         var found = try byPublic.first(id, project.row) { (row) throws(HubStoreError) in try InboxRow(row) }
-        if let key = found?.key { found?.move(to: heads?.behind[key]) }
+        guard let key = found?.key else { return nil }
+        if let row = held?[key] { return row }
+        found?.move(to: heads?.behind[key])
+        if let found { held?.hold(found) }
         return found
     }
 
@@ -161,25 +170,12 @@ final class InboxQueries {
     /// The item of an id, whose counter is its entry's seq; nil where the entry there is not that very item.
     func item(_ id: ItemID, in inbox: InboxKey) throws(HubStoreError) -> StoredItem? {
         let seq = Int64(id.counter)
-        let found = try itemBySeq.first(seq, inbox.row) { (row) -> (ItemID, StoredItem) in
+        let found = try itemByID.first(seq, inbox.row) { (row) -> (ItemID, StoredItem) in
             let stored = ItemID(time: row.int64(2), counter: id.counter, random: row.bits(1))
             return (stored, StoredItem(row, at: 3, seq: seq, position: row.int64(0)))
         }
         guard let found, found.0 == id else { return nil }
         return found.1
-    }
-
-    /// The chain at a position; `deferred` has what `log` lacks.
-    func chain(
-        of inbox: InboxRow, at position: Position, deferred: [DeferredIndex.Row]
-    ) throws(HubStoreError) -> UInt64? {
-        if position == 0 { return 0 }
-        if position == inbox.head { return inbox.chain }
-        guard position > 0, position < inbox.head else { return nil }
-        var seq = deferred.first { $0.position == position }?.seq
-        if seq == nil { seq = try logRow.first(inbox.key.row, position) { $0.int64(0) } }
-        guard let seq else { return nil }
-        return try entryChain.first(seq) { $0.bits(0) }
     }
 
     func interests(of inbox: InboxKey, after name: String, limit: Int) throws(HubStoreError) -> [String] {

@@ -1,8 +1,7 @@
 import PealModel
-import PealSQLite
 
 /// The statements about tenants, which `peal projects` runs on a file too.
-final class ProjectQueries {
+package final class ProjectQueries {
     let insert: Query
     let update: Query
     let all: Query
@@ -11,7 +10,8 @@ final class ProjectQueries {
     let writeOperator: Query
     private let byName: Query
 
-    init(_ database: StoreDatabase) throws(HubStoreError) {
+    /// - Parameter locks: who reads the operator's hash is about to write: of several nodes that start at once, one makes what there is to make.
+    init(_ database: StoreDatabase, locks: Bool = false) throws(HubStoreError) {
         let columns = Project.columns
         insert = try database.query(
             """
@@ -23,11 +23,13 @@ final class ProjectQueries {
             UPDATE project SET name = ?2, api_key = ?3, old_api_key = ?4, old_api_key_until = ?5, secret = ?6,
                 old_secret = ?7, old_secret_until = ?8, hmac_required = ?9, revoked = ?10, webhooks = ?11 WHERE id = ?1 RETURNING id
             """)
-        all = try database.query("SELECT \(columns) FROM project ORDER BY id")
+        all = try database.query(
+            "SELECT \(columns) FROM project ORDER BY \(database.dialect(sqlite: "id", postgres: "created, id"))")
         byKey = try database.query("SELECT \(columns) FROM project WHERE id = ?1")
         byName = try database.query(
             "SELECT \(columns) FROM project WHERE instance = ?1 OR api_key = ?1 OR old_api_key = ?1")
-        readOperator = try database.query("SELECT operator FROM meta WHERE id = 1")
+        readOperator = try database.query(
+            "SELECT operator FROM meta WHERE id = 1\(locks ? database.forUpdate : "")")
         writeOperator = try database.query("UPDATE meta SET operator = ?1 WHERE id = 1")
     }
 
@@ -56,7 +58,7 @@ extension Project {
         """
 
     /// Reads a row of ``columns``.
-    init(_ row: borrowing Statement) {
+    init(_ row: Query) {
         self.init(
             key: ProjectKey(row: row.int64(0)), instance: row.text(1), apiKey: row.text(3), secret: row.text(6),
             requiresHMAC: row.bool(9), created: row.int64(10))

@@ -17,10 +17,8 @@ final class PublishQueries {
     let due: Query
     let itemsOf: Query
     let setExpiring: Query
-    let retract: Query
     let collapsed: Query
     let setCollapsed: Query
-    let deleteCollapsed: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         byName = try database.query("SELECT matched FROM publish WHERE name = ?1")
@@ -70,17 +68,15 @@ final class PublishQueries {
             ORDER BY e.seq LIMIT ?3
             """)
         setExpiring = try database.query("UPDATE publish SET expiring = ?2 WHERE id = ?1")
-        retract = try database.query(
-            """
-            UPDATE publish SET retracted = ?3, expires = min(coalesce(expires, ?3), ?3), expiring = 0
-            WHERE name = ?1 AND project = ?2 AND retracted IS NULL RETURNING id
-            """)
         collapsed = try database.query(
             """
             SELECT e.time, e.seq, e.salt FROM collapse c JOIN entry e ON e.seq = c.seq AND e.inbox = c.inbox
             WHERE c.inbox = ?1 AND c.key = ?2
             """)
-        setCollapsed = try database.query("INSERT OR REPLACE INTO collapse (inbox, key, seq) VALUES (?1, ?2, ?3)")
-        deleteCollapsed = try database.query("DELETE FROM collapse WHERE inbox = ?1")
+        setCollapsed = try database.query(
+            """
+            INSERT INTO collapse (inbox, key, seq) VALUES (?1, ?2, ?3)
+            ON CONFLICT (inbox, key) DO UPDATE SET seq = excluded.seq
+            """)
     }
 }

@@ -13,6 +13,8 @@ final class ReadQueries {
     let userByExternalID: Query
     let userByEmail: Query
     let countPending: Query
+    let span: Query
+    let items: Query
 
     /// What an entry's bytes are made of (``SQLiteHubReader/content(_:at:)``), of the aliases `e` and `t`.
     private static let content = "e.bytes, t.bytes, e.time, e.seq, e.salt"
@@ -41,6 +43,12 @@ final class ReadQueries {
             """
             SELECT ?2, ?3, p.silent, p.expires, p.category, p.topic, \(StoredItem.columns)
             FROM publish p LEFT JOIN state s ON s.inbox = ?1 AND s.position = ?2 WHERE p.id = ?4
+            """)
+        span = try database.query("SELECT id, first_seq, last_seq FROM publish WHERE name = ?1 AND project = ?2")
+        items = try database.query(
+            """
+            SELECT e.seq, e.publish, e.inbox, e.position, e.time, e.salt FROM entry e
+            WHERE e.seq > ?1 AND e.seq <= ?2 ORDER BY e.seq LIMIT ?3
             """)
         countPending = try database.query("SELECT count(*) FROM publish WHERE pending IS NOT NULL")
         rows = try database.query(

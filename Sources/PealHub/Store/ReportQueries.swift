@@ -1,29 +1,16 @@
 import PealModel
-import PealSQLite
 
-/// The statements that find the items of a publish, and what became of them.
+/// The statements that find the item of a publish in an inbox.
 final class ReportQueries {
     let publish: Query
-    let insertDelivery: Query
-    let deleteDeliveries: Query
-    private let delivery: Query
     private let logRow: Query
     private let salt: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         publish = try database.query(
             "SELECT id, first_seq, last_seq FROM publish WHERE name = ?1 AND project = ?2")
-        insertDelivery = try database.query(
-            "INSERT OR IGNORE INTO delivery (inbox, publish, time) VALUES (?1, ?2, ?3)")
-        deleteDeliveries = try database.query("DELETE FROM delivery WHERE inbox = ?1")
-        delivery = try database.query("SELECT time FROM delivery WHERE inbox = ?1 AND publish = ?2")
         logRow = try database.query("SELECT seq, publish FROM log WHERE inbox = ?1 AND position = ?2")
         salt = try database.query("SELECT time, salt FROM entry WHERE seq = ?1")
-    }
-
-    /// When a delivery was reported first.
-    func delivery(of publish: Int64, in inbox: InboxKey) throws(HubStoreError) -> Milliseconds? {
-        try delivery.first(inbox.row, publish) { $0.int64(0) }
     }
 
     /// The item of a publish in an inbox.

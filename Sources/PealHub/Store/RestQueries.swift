@@ -1,8 +1,7 @@
 import PealModel
-import PealSQLite
 
 /// The statements that read what an inbox holds beside items: preferences, facts, the catalogue. For either connection.
-final class RestQueries {
+package final class RestQueries {
     private let oneCell: Query
     private let allCells: Query
     private let countCells: Query
@@ -89,7 +88,7 @@ extension Catalogue {
 
 extension PreferenceCell {
     /// Reads a row of the columns that ``RestQueries`` selects.
-    fileprivate init(_ row: borrowing Statement) {
+    fileprivate init(_ row: Query) {
         let since = row.int64(1)
         self.init(
             Register(
@@ -98,7 +97,7 @@ extension PreferenceCell {
             off: Self.off(row, at: 5), otherOff: Self.off(row, at: 8))
     }
 
-    private static func off(_ row: borrowing Statement, at column: Int32) -> OptOut? {
+    private static func off(_ row: Query, at column: Int32) -> OptOut? {
         guard !row.isNull(column) else { return nil }
         return OptOut(
             since: row.int64(column), author: row.withBytes(column + 1) { Author(stored: $0) },

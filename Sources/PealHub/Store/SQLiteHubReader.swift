@@ -4,8 +4,9 @@ import PealSQLite
 /// Reads what is committed, on a connection of its own; each call is one short read transaction.
 ///
 /// Not Sendable: hand it to the one thread that uses it.
-final class SQLiteHubReader: HubReader {
+final class SQLiteHubReader: SQLHubReader {
     let queries: InboxQueries
+    private let chainQueries: ChainQueries
     let readQueries: ReadQueries
     let restQueries: RestQueries
     private let projectQueries: ProjectQueries
@@ -23,6 +24,7 @@ final class SQLiteHubReader: HubReader {
         database = try StoreDatabase(path: path, options: options)
         self.deferred = deferred
         queries = try InboxQueries(database)
+        chainQueries = try ChainQueries(database)
         readQueries = try ReadQueries(database)
         restQueries = try RestQueries(database)
         projectQueries = try ProjectQueries(database)
@@ -52,6 +54,14 @@ final class SQLiteHubReader: HubReader {
         return result
     }
 
+    func ask<R>(_ body: () throws(HubStoreError) -> R) throws(HubStoreError) -> R { try body() }
+
+    func standing<R>(
+        _ inbox: InboxKey, _ body: (InboxRow) throws(HubStoreError) -> R
+    ) throws(HubStoreError) -> R {
+        try read(inbox) { (row, _) throws(HubStoreError) in try body(row) }
+    }
+
     func log(of inbox: InboxKey) throws(HubStoreError) -> Admission.Log {
         try read(inbox) { (row, _) throws(HubStoreError) in row.log }
     }
@@ -64,7 +74,7 @@ final class SQLiteHubReader: HubReader {
 
     func chain(of inbox: InboxKey, at position: Position) throws(HubStoreError) -> UInt64? {
         try read(inbox) { (row, waiting) throws(HubStoreError) in
-            try queries.chain(of: row, at: position, deferred: waiting)
+            try chainQueries.chain(of: row, at: position, deferred: waiting)
         }
     }
 
@@ -75,7 +85,7 @@ final class SQLiteHubReader: HubReader {
             guard position >= row.floor else {
                 throw HubStoreError(.belowFloor, "the log is trimmed up to \(row.floor)")
             }
-            var gathered = Gathered(after: position, maxCount: maxCount, maxBytes: maxBytes)
+            var gathered = GatheredEntries(after: position, maxCount: maxCount, maxBytes: maxBytes)
             var waiting = waiting[...]
             waiting = waiting.drop { $0.position <= position }
             try readQueries.entries.forEach(inbox.row, position, maxCount) { (row) throws(HubStoreError) in
@@ -93,7 +103,7 @@ final class SQLiteHubReader: HubReader {
         }
     }
 
-    private func gather(_ row: DeferredIndex.Row, into gathered: inout Gathered) throws(HubStoreError) -> Bool {
+    private func gather(_ row: DeferredIndex.Row, into gathered: inout GatheredEntries) throws(HubStoreError) -> Bool {
         guard !gathered.isFull else { return false }
         let entry = try readQueries.entry.first(row.seq) { (found) throws(HubStoreError) in
             LogEntry(position: row.position, chain: found.bits(0), content: try Self.content(found, at: 1))
@@ -103,7 +113,7 @@ final class SQLiteHubReader: HubReader {
     }
 
     /// Reads ``ReadQueries/content`` from a column on.
-    static func content(_ row: borrowing Statement, at column: Int32) throws(HubStoreError) -> EntryBytes {
+    static func content(_ row: Query, at column: Int32) throws(HubStoreError) -> EntryBytes {
         guard !row.isNull(column + 1) else { return EntryBytes(row.blob(column)) }
         guard let template = ItemTemplate(row.blob(column + 1)) else {
             throw HubStoreError(.corrupt, "a template names no id")
@@ -134,34 +144,4 @@ final class SQLiteHubReader: HubReader {
     }
 
     func close() {}
-}
-
-/// Dense entries within two limits.
-private struct Gathered {
-    private(set) var entries: [LogEntry] = []
-    private var position: Position
-    private var bytes = 0
-    private let maxCount: Int
-    private let maxBytes: Int
-
-    init(after position: Position, maxCount: Int, maxBytes: Int) {
-        self.position = position
-        self.maxCount = maxCount
-        self.maxBytes = maxBytes
-    }
-
-    /// At least one entry is always given, or a large one could never be delivered.
-    var isFull: Bool { !entries.isEmpty && (entries.count >= maxCount || bytes >= maxBytes) }
-
-    /// Takes the next entry; false where a limit ends it.
-    mutating func add(_ entry: LogEntry) throws(HubStoreError) -> Bool {
-        guard entry.position == position + 1 else { throw HubStoreError(.corrupt, "the log has a gap") }
-        guard entries.isEmpty || (entries.count < maxCount && bytes + entry.content.count <= maxBytes) else {
-            return false
-        }
-        entries.append(entry)
-        position = entry.position
-        bytes += entry.content.count
-        return !isFull
-    }
 }

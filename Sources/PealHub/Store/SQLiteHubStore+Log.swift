@@ -1,8 +1,7 @@
-import PealModel
-import PealSQLite
+package import PealModel
 
 /// Where a log stands in the running transaction.
-struct LogTail {
+package struct LogTail {
     let inbox: InboxKey
     var head: Position
     var chain: UInt64
@@ -75,11 +74,60 @@ final class LogQueries {
     }
 }
 
+/// Where the logs stand whose rows of `inbox` are behind, as the running transaction has it. The store's own.
+final class LogHeads {
+    var behind: [InboxKey: LogHead] = [:]
+}
+
+/// The way from a position to its chain, on either connection.
+final class ChainQueries {
+    private let logRow: Query
+    private let entryChain: Query
+
+    init(_ database: StoreDatabase) throws(HubStoreError) {
+        logRow = try database.query("SELECT seq FROM log WHERE inbox = ?1 AND position = ?2")
+        entryChain = try database.query("SELECT chain FROM entry WHERE seq = ?1")
+    }
+
+    /// The chain at a position; `deferred` has what `log` lacks.
+    func chain(
+        of inbox: InboxRow, at position: Position, deferred: [DeferredIndex.Row]
+    ) throws(HubStoreError) -> UInt64? {
+        if position == 0 { return 0 }
+        if position == inbox.head { return inbox.chain }
+        guard position > 0, position < inbox.head else { return nil }
+        var seq = deferred.first { $0.position == position }?.seq
+        if seq == nil { seq = try logRow.first(inbox.key.row, position) { $0.int64(0) } }
+        guard let seq else { return nil }
+        return try entryChain.first(seq) { $0.bits(0) }
+    }
+}
+
 extension SQLiteHubStore {
+    package func enter(_ bytes: [UInt8], to tail: inout LogTail, time: Milliseconds) throws(HubStoreError) {
+        try enter(bytes, to: &tail, publish: 0, salt: 0, time: time)
+    }
+
+    package func chain(of inbox: InboxRow, at position: Position) throws(HubStoreError) -> UInt64? {
+        try chainQueries.chain(of: inbox, at: position, deferred: deferred.rows(of: inbox.key))
+    }
+
+    package func emptyEntry(of item: StoredItem, in inbox: InboxKey) throws(HubStoreError) {
+        try trimQueries.emptyEntry.run(item.seq)
+    }
+
+    package func end(_ inbox: InboxKey) throws(HubStoreError) { try userQueries.endInbox.run(inbox.row) }
+
+    package func setCatalogue(_ version: Int64, in inbox: InboxKey) throws(HubStoreError) {
+        try userQueries.moveCatalogue.run(inbox.row, version)
+    }
+
+    package func prepare(_ mutations: [Mutation], in view: StoreInboxView) {}
+
     /// Appends an entry and moves the tail; what the entry changes and ``moveHead(_:)`` follow. Its seq is `nextSeq`, which an
     /// item's id must hold.
     func enter(
-        _ bytes: [UInt8], to tail: inout LogTail, publish: Int64 = 0, salt: UInt64 = 0, time: Milliseconds
+        _ bytes: [UInt8], to tail: inout LogTail, publish: Int64, salt: UInt64, time: Milliseconds
     ) throws(HubStoreError) {
         let seq = nextSeq
         let position = tail.head + 1
@@ -92,7 +140,7 @@ extension SQLiteHubStore {
     }
 
     /// Writes where a log stands: head, chain and sum together.
-    func moveHead(_ tail: LogTail) throws(HubStoreError) {
+    package func moveHead(_ tail: LogTail) throws(HubStoreError) {
         try logQueries.moveHead.run(tail.inbox.row, tail.head, tail.chain, tail.sum)
     }
 

@@ -1,5 +1,4 @@
 package import PealModel
-import PealSQLite
 
 extension SQLiteHubStore {
     package func publish(_ request: PublishRequest, now: Milliseconds) throws(HubStoreError) -> PublishResult {

@@ -1,13 +1,16 @@
-import PealModel
-import PealSQLite
+package import PealModel
 
-/// The statements that trim logs.
+/// The statements that trim and purge logs.
 final class TrimQueries {
     let inboxAfter: Query
     let lowestCursor: Query
     let lowest: Query
     let emptyEntry: Query
     let setFloor: Query
+    let deletedInbox: Query
+    let logOf: Query
+    let deleteEntry: Query
+    let deleteLog: Query
 
     init(_ database: StoreDatabase) throws(HubStoreError) {
         inboxAfter = try database.query(
@@ -21,13 +24,17 @@ final class TrimQueries {
             """)
         emptyEntry = try database.query("UPDATE entry SET bytes = NULL, template = NULL WHERE seq = ?1")
         setFloor = try database.query("UPDATE inbox SET floor = ?2 WHERE id = ?1")
+        deletedInbox = try database.query("SELECT id FROM inbox WHERE kind = 2 ORDER BY id LIMIT 1")
+        logOf = try database.query("SELECT position, seq FROM log WHERE inbox = ?1 ORDER BY position LIMIT ?2")
+        deleteEntry = try database.query("DELETE FROM entry WHERE seq = ?1")
+        deleteLog = try database.query("DELETE FROM log WHERE inbox = ?1 AND position <= ?2")
     }
 }
 
 extension SQLiteHubStore {
     /// Goes on with the round that raises the floors (docs/sync.md section 8). A step is an inbox that is looked at or an entry that
     /// goes. What stays of a trimmed entry: its position and chain, and all of an item that is not deleted.
-    func trim(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool {
+    package func trim(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool {
         guard trimRound.begin(retention, now: now) else { return false }
         var left = limit
         while left > 0, let after = trimRound.after {
@@ -70,5 +77,22 @@ extension SQLiteHubStore {
         for entry in gone where entry.isEmptied { try trimQueries.emptyEntry.run(entry.seq) }
         try trimQueries.setFloor.run(inbox, last.position)
         return gone.count
+    }
+
+    package func purge(limit: Int) throws(HubStoreError) -> Bool {
+        guard let row = try trimQueries.deletedInbox.first(read: { $0.int64(0) }) else { return false }
+        guard heads.behind[InboxKey(row: row)] == nil else {
+            // Its rows of `log` are not all there yet: the next group commit writes them first.
+            wantsSettling = true
+            return true
+        }
+        let rows = try trimQueries.logOf.all(row, limit) { (position: $0.int64(0), seq: $0.int64(1)) }
+        for entry in rows { try trimQueries.deleteEntry.run(entry.seq) }
+        if let last = rows.last?.position {
+            try trimQueries.deleteLog.run(row, last)
+            try purge(row, through: last)
+        }
+        if rows.count < limit { try empty(row) }
+        return true
     }
 }

@@ -4,7 +4,7 @@ import PealSQLite
 /// The hub's store on one SQLite file: WAL, durable commits, one writer.
 ///
 /// Not Sendable: it belongs to the executor that made it.
-package final class SQLiteHubStore: HubStore {
+package final class SQLiteHubStore: SQLHubStore {
     /// What `application_id` says of a hub's file: "PeaH".
     static let applicationID: Int32 = 0x5065_6148
     /// Appends to so many inboxes at once leave their rows of `log` for later: each would dirty a page.
@@ -21,19 +21,21 @@ package final class SQLiteHubStore: HubStore {
     }
 
     let database: StoreDatabase
-    let inboxes: InboxQueries
-    let rest: RestQueries
+    package let inboxes: InboxQueries
+    package let rest: RestQueries
     let logQueries: LogQueries
-    let actQueries: ActQueries
-    let projectQueries: ProjectQueries
-    let userQueries: UserQueries
-    let sessionQueries: SessionQueries
+    package let actQueries: ActQueries
+    package let projectQueries: ProjectQueries
+    package let userQueries: UserQueries
+    package let sessionQueries: SessionQueries
     let publishQueries: PublishQueries
-    let upkeepQueries: UpkeepQueries
+    package let upkeepQueries: UpkeepQueries
     let reportQueries: ReportQueries
-    let scheduleQueries: ScheduleQueries
-    let webhookQueries: WebhookQueries
-    let broadcastQueries: BroadcastQueries
+    let chainQueries: ChainQueries
+    package let deliveryQueries: DeliveryQueries
+    package let scheduleQueries: ScheduleQueries
+    package let webhookQueries: WebhookQueries
+    package let broadcastQueries: BroadcastQueries
     let trimQueries: TrimQueries
     let deferred = DeferredIndex()
     /// Where the logs of `deferred` and of `staged` stand.
@@ -47,7 +49,7 @@ package final class SQLiteHubStore: HubStore {
     /// The source of ids, nonces and sessions.
     package var random: any RandomNumberGenerator
     /// Names this run of the hub: what an earlier one noted and did not take back, it ended over.
-    let run: UInt64
+    package let run: UInt64
     /// The seq of the next entry.
     var nextSeq: Int64 = 1
     /// `meta.indexed_seq`.
@@ -105,6 +107,8 @@ package final class SQLiteHubStore: HubStore {
         publishQueries = try PublishQueries(database)
         upkeepQueries = try UpkeepQueries(database)
         reportQueries = try ReportQueries(database)
+        chainQueries = try ChainQueries(database)
+        deliveryQueries = try DeliveryQueries(database)
         scheduleQueries = try ScheduleQueries(database)
         webhookQueries = try WebhookQueries(database)
         broadcastQueries = try BroadcastQueries(database)

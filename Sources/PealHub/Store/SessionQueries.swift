@@ -1,8 +1,7 @@
 import PealModel
-import PealSQLite
 
 /// The statements about replicas and their sessions.
-final class SessionQueries {
+package final class SessionQueries {
     private let byKey: Query
     private let byPublic: Query
     let insert: Query
@@ -23,8 +22,8 @@ final class SessionQueries {
             id, public, inbox, attempt, nonce_current, nonce_issued, last_n, last_uid, session, failures, suspect,
             revoked IS NOT NULL
             """
-        byKey = try database.query("SELECT \(columns) FROM replica WHERE id = ?1")
-        byPublic = try database.query("SELECT \(columns) FROM replica WHERE public = ?1")
+        byKey = try database.query("SELECT \(columns) FROM replica WHERE id = ?1\(database.forUpdate)")
+        byPublic = try database.query("SELECT \(columns) FROM replica WHERE public = ?1\(database.forUpdate)")
         insert = try database.query(
             """
             INSERT INTO replica (public, inbox, attempt, nonce_current, nonce_issued, created, seen_at)
@@ -41,7 +40,8 @@ final class SessionQueries {
             """
             UPDATE replica SET nonce_current = nonce_issued, seen_at = ?3 WHERE id = ?1 AND session = ?2 RETURNING 1
             """)
-        acknowledge = try database.query("UPDATE replica SET got = max(got, ?2), seen_at = ?3 WHERE id = ?1")
+        acknowledge = try database.query(
+            "UPDATE replica SET got = CASE WHEN got < ?2 THEN ?2 ELSE got END, seen_at = ?3 WHERE id = ?1")
         advance = try database.query(
             "UPDATE replica SET last_n = ?2, last_uid = ?3, failures = 0, suspect = NULL WHERE id = ?1")
         fail = try database.query("UPDATE replica SET failures = ?2, suspect = NULL WHERE id = ?1")

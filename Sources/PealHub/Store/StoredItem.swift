@@ -1,8 +1,7 @@
 import PealModel
-import PealSQLite
 
 /// An item's row: its state, and when what is true of it became true.
-struct StoredItem {
+package struct StoredItem {
     var seq: Int64
     var state: ItemState
     var readAt: Milliseconds?
@@ -21,7 +20,7 @@ struct StoredItem {
     static let columnCount: Int32 = 19
 
     /// Reads a row whose `state` columns, all NULL where nobody has acted, begin at a column.
-    init(_ row: borrowing Statement, at column: Int32, seq: Int64, position: Position) {
+    init(_ row: Query, at column: Int32, seq: Int64, position: Position) {
         self.seq = seq
         state = ItemState(position: position)
         guard !row.isNull(column) else { return }
@@ -34,7 +33,7 @@ struct StoredItem {
         archivedAt = row.optionalInt64(column + 18)
     }
 
-    private static func register(_ row: borrowing Statement, at column: Int32) -> Register? {
+    private static func register(_ row: Query, at column: Int32) -> Register? {
         guard !row.isNull(column) else { return nil }
         return Register(
             value: row.bool(column), passive: row.bool(column + 1), since: row.int64(column + 2),

@@ -1,8 +1,7 @@
 import PealModel
-import PealSQLite
 
 /// The statements about projects, users, devices and interests.
-final class UserQueries {
+package final class UserQueries {
     let byExternalID: Query
     let byEmail: Query
     let byKey: Query
@@ -32,35 +31,37 @@ final class UserQueries {
         byInbox = try database.query("\(UserRecord.select) WHERE u.inbox = ?1")
         insertUser = try database.query(
             """
-            INSERT INTO user (project, inbox, external_id, email, first_name, last_name, attributes, phone_numbers, created)
+            INSERT INTO "user" (project, inbox, external_id, email, first_name, last_name, attributes, phone_numbers, created)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id
             """)
         updateUser = try database.query(
             """
-            UPDATE user SET external_id = ?2, email = ?3, first_name = ?4, last_name = ?5, attributes = ?6,
+            UPDATE "user" SET external_id = ?2, email = ?3, first_name = ?4, last_name = ?5, attributes = ?6,
                 phone_numbers = ?7 WHERE id = ?1
             """)
-        deleteUser = try database.query("DELETE FROM user WHERE id = ?1")
+        deleteUser = try database.query("DELETE FROM \"user\" WHERE id = ?1")
         deviceByInbox = try database.query("\(DeviceRecord.select) WHERE d.inbox = ?1")
         deviceByToken = try database.query(
             "\(DeviceRecord.select) WHERE d.project = ?1 AND d.platform = ?2 AND d.token = ?3")
-        devicesOfUser = try database.query("\(DeviceRecord.select) WHERE d.user = ?1 ORDER BY d.inbox")
+        devicesOfUser = try database.query("\(DeviceRecord.select) WHERE d.\"user\" = ?1 ORDER BY d.inbox")
         subscriptionsOfUser = try database.query(
-            "\(PushSubscription.select) WHERE user = ?1 ORDER BY platform, token")
+            "\(PushSubscription.select) WHERE \"user\" = ?1 ORDER BY platform, token")
         insertSubscription = try database.query(
-            "INSERT INTO subscription (user, platform, token, created) VALUES (?1, ?2, ?3, ?4) RETURNING id")
+            "INSERT INTO subscription (\"user\", platform, token, created) VALUES (?1, ?2, ?3, ?4) RETURNING id")
         deleteSubscription = try database.query("DELETE FROM subscription WHERE id = ?1")
-        deleteSubscriptions = try database.query("DELETE FROM subscription WHERE user = ?1")
+        deleteSubscriptions = try database.query("DELETE FROM subscription WHERE \"user\" = ?1")
         insertDevice = try database.query(
             "INSERT INTO device (inbox, project, platform, token, metadata, created) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
         updateDevice = try database.query(
-            "UPDATE device SET platform = ?2, token = ?3, metadata = ?4, user = ?5 WHERE inbox = ?1")
+            "UPDATE device SET platform = ?2, token = ?3, metadata = ?4, \"user\" = ?5 WHERE inbox = ?1")
         deleteDevice = try database.query("DELETE FROM device WHERE inbox = ?1")
         deleteInterests = try database.query(
-            """
-            DELETE FROM interest WHERE (project, name, inbox) IN
-                (SELECT project, name, inbox FROM interest WHERE inbox = ?1)
-            """)
+            database.dialect(
+                sqlite: """
+                    DELETE FROM interest WHERE (project, name, inbox) IN
+                        (SELECT project, name, inbox FROM interest WHERE inbox = ?1)
+                    """,
+                postgres: "DELETE FROM interest WHERE inbox = ?1"))
         endInbox = try database.query("UPDATE inbox SET kind = 2 WHERE id = ?1")
         insertCatalogue = try database.query(
             "INSERT INTO catalogue (project, version, time, body) VALUES (?1, ?2, ?3, ?4)")
@@ -72,11 +73,11 @@ extension UserRecord {
     static let select = """
         SELECT u.id, u.inbox, b.public, u.external_id, u.email, u.first_name, u.last_name, u.attributes,
             u.phone_numbers, u.created
-        FROM user u JOIN inbox b ON b.id = u.inbox
+        FROM "user" u JOIN inbox b ON b.id = u.inbox
         """
 
     /// Reads a row of ``select``.
-    init(_ row: borrowing Statement) {
+    init(_ row: Query) {
         self.init(
             key: UserKey(row: row.int64(0)), inbox: InboxKey(row: row.int64(1)), inboxID: PublicID.text(row.blob(2)),
             identity: UserIdentity(externalID: row.optionalText(3), email: row.optionalText(4)),
@@ -89,12 +90,12 @@ extension UserRecord {
 
 extension DeviceRecord {
     static let select = """
-        SELECT d.inbox, b.public, d.platform, d.token, d.metadata, d.user, u.external_id, d.created
-        FROM device d JOIN inbox b ON b.id = d.inbox LEFT JOIN user u ON u.id = d.user
+        SELECT d.inbox, b.public, d.platform, d.token, d.metadata, d."user", u.external_id, d.created
+        FROM device d JOIN inbox b ON b.id = d.inbox LEFT JOIN "user" u ON u.id = d."user"
         """
 
     /// Reads a row of ``select``.
-    init(_ row: borrowing Statement) {
+    init(_ row: Query) {
         self.init(
             id: PublicID.text(row.blob(1)), inbox: InboxKey(row: row.int64(0)), platform: row.optionalText(2),
             token: row.optionalText(3), metadata: row.optionalBlob(4),
@@ -143,7 +144,7 @@ extension PushSubscription {
     static let select = "SELECT id, platform, token, created FROM subscription"
 
     /// Reads a row of ``select``.
-    init(_ row: borrowing Statement) {
+    init(_ row: Query) {
         self.init(id: row.int64(0), platform: row.text(1), token: row.text(2), created: row.int64(3))
     }
 }

@@ -34,7 +34,12 @@ struct HubCore: Sendable {
                 Committed(value: try store.setCatalogue(categories, in: project, now: now))
             },
             completion: { result in
-                if case .success = result { hub.assumeIsolated { $0.bringCatalogue() } }
+                if case .success = result {
+                    hub.assumeIsolated { hub in
+                        hub.tellNodes(NodeNotice(isOfProjects: true))
+                        hub.bringCatalogue()
+                    }
+                }
                 completion(result)
             })
     }

@@ -49,6 +49,7 @@ final class Redaction {
             change("topic") { name("topic", $0) }
             change("interests", interests)
             change("body", body)
+        case "tally": change("category") { $0 == .text([]) ? $0 : name("category", $0) }
         case "interest", "stage_interest": change("name") { name("interest", $0) }
         case "preference", "stage_preference":
             change("category") { name("category", $0) }

@@ -1,0 +1,99 @@
+#if PostgreSQL
+    import Foundation
+    import PealHub
+    import PealModel
+    import Synchronization
+
+    /// `peal hub migrate`.
+    enum HubMigrateCommand {
+        static let command = Command(
+            name: "migrate", summary: "move a hub from its file to PostgreSQL; stop the hub first",
+            discussion: """
+                Everything moves with its numbers: devices go on where they were, and notice nothing but a pause. Each row is then compared. Ctrl-C
+                stops it, and the same command goes on; until it is through, no hub starts on the database. In the end the file is
+                kept as hub.sqlite.moved.
+                """,
+            options: [
+                Option(
+                    name: "from", value: "FILE", help: "the hub's file, as sqlite:PATH or PATH (default: sqlite:hub/hub.sqlite)",
+                    kind: .file),
+                Option(
+                    name: "to", value: "ADDRESS", help: "the database, as postgresql://user@host/name",
+                    environment: "PEAL_HUB_STORE"),
+                Option(name: "json", value: nil, help: "progress and result as JSON, one object a line"),
+            ],
+            examples: [
+                "systemctl stop peal-hub && peal hub migrate --from sqlite:/var/lib/peal/hub.sqlite --to postgresql://peal@db/peal"
+            ], run: run)
+
+        private static func run(_ arguments: Arguments) async throws -> ExitCode {
+            let from = arguments.value("from") ?? "sqlite:hub/hub.sqlite"
+            let path = from.hasPrefix("sqlite:") ? String(from.dropFirst(7)) : from
+            let address = try arguments.required("to", "It names the database: postgresql://user@host/name.")
+            let asJSON = arguments.has("json")
+            let stopped = Stop()
+            let signals = await Signals.interruption()
+            let watcher = Task.detached { for await _ in signals { stopped.flag.store(true, ordering: .relaxed) } }
+            defer { watcher.cancel() }
+            let result = await Task.detached { () -> Result<HubMigration.Report, HubError> in
+                var shown = ContinuousClock.now
+                do throws(HubError) {
+                    return .success(
+                        try HubMigration.run(from: path, to: address) { progress in
+                            // At most two lines a second, so that neither a terminal nor a log is flooded.
+                            if shown.duration(to: .now) > .milliseconds(500) {
+                                shown = .now
+                                show(progress, asJSON)
+                            }
+                            return !stopped.flag.load(ordering: .relaxed)
+                        })
+                } catch {
+                    return .failure(error)
+                }
+            }.value
+            switch result {
+            case .success(let report):
+                tell(report, asJSON)
+                return .success
+            case .failure(let error):
+                let wasStopped = stopped.flag.load(ordering: .relaxed)
+                throw CommandError(
+                    code: wasStopped ? .interrupted : .failure, message: "The hub was not moved: \(error.message).")
+            }
+        }
+
+        private static func show(_ progress: HubMigration.Progress, _ asJSON: Bool) {
+            if asJSON {
+                let table = String(decoding: JSON.string(progress.table).bytes, as: UTF8.self)
+                return Output.line(#"{"table":\#(table),"done":\#(progress.done),"total":\#(progress.total)}"#)
+            }
+            let half = progress.total / 2
+            let verb = progress.done < half ? "moved" : "compared"
+            let rows = progress.done < half ? progress.done : progress.done - half
+            Output.remark("\(verb) \(rows) of \(half) rows, at \(progress.table)")
+        }
+
+        private static func tell(_ report: HubMigration.Report, _ asJSON: Bool) {
+            let rows = report.tables.reduce(0) { $0 + $1.rows }
+            let sum = String(report.sum, radix: 16)
+            if asJSON {
+                var writer = JSONWriter()
+                writer.beginObject()
+                writer.member("rows", rows)
+                writer.member("inboxes", report.inboxes)
+                writer.member("heads", report.heads)
+                writer.member("sum", sum)
+                writer.member("kept", report.kept)
+                writer.endObject()
+                return Output.line(String(decoding: writer.bytes, as: UTF8.self))
+            }
+            Output.line("moved    \(rows) rows of \(report.tables.count) tables, each compared")
+            Output.line("inboxes  \(report.inboxes), heads \(report.heads) and sums \(sum) in both")
+            Output.line("file     \(report.kept); start the hub with --store now")
+        }
+
+        private final class Stop: Sendable {
+            let flag = Atomic(false)
+        }
+    }
+#endif
