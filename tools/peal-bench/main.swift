@@ -17,6 +17,7 @@ do {
     case "websocket-memory": try await WebSocketFanout.memory(rest)
     case "websocket-client": try await WebSocketFanout.client(rest)
     case "latency": try await LatencyBench.run(rest)
+    case "applied-devices": try await AppliedBench.run(rest)
     case "hub": try HubProcess.serve(rest)
     case "act": try ActBench.act(rest)
     case "mark": try ActBench.mark(rest)
