@@ -81,7 +81,7 @@ let package = Package(
         .executableTarget(
             name: "peal-bench",
             dependencies: ["CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket"],
-            path: "tools/peal-bench", swiftSettings: swiftSettings),
+            path: "tools/peal-bench", exclude: ["fold.py"], swiftSettings: swiftSettings),
         .target(
             name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
             path: "tools/Simulation",
