@@ -87,7 +87,7 @@ let package = Package(
             dependencies: [
                 "CPealBench", "Peal", "PealHub", "PealModel", "PealReplica", "PealWebSocket", "PostgresServer",
             ],
-            path: "tools/peal-bench", swiftSettings: swiftSettings),
+            path: "tools/peal-bench", exclude: ["fold.py"], swiftSettings: swiftSettings),
         .target(
             name: "Simulation", dependencies: ["PealHub", "PealHubMemory", "PealModel", "PealReplica", "PealSQLite"],
             path: "tools/Simulation",

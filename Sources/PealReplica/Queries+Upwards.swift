@@ -30,7 +30,7 @@ extension Queries {
         let query = try normal(query)
         let upTo = head - run.upTo > Self.runPositions ? run.upTo + Self.runPositions : head
         for branch in try upwards(query, above: run.upTo, upTo: upTo) where run.items.count < limit {
-            run.items += try rows([query], branch, limit - run.items.count, isUpward: true, frame)
+            try rows([query], branch, limit - run.items.count, isUpward: true, frame, into: &run.items)
         }
         if run.items.count == limit, let last = run.items.last { run.upTo = last.number } else { run.upTo = upTo }
         return run

@@ -76,10 +76,26 @@ final class Queries {
 
     // MARK: Items
 
-    static let itemColumns = """
-        position, id, publish, time, sent, type, category, topic, expires, silent, \(Shown.read), \(Shown.seen),
-        \(Shown.archived), body
+    static let itemColumns = itemColumns(read: Shown.read, seen: Shown.seen, archived: Shown.archived)
+
+    private static func itemColumns(read: String, seen: String, archived: String) -> String {
         """
+        position, id, publish, time, sent, type, category, topic, expires, silent, \(read), \(seen), \(archived), body
+        """
+    }
+
+    /// The columns of a page, with no more to compute than its rows can differ in: not what the query asks for, nor marks that do not
+    /// reach so far.
+    private static func itemColumns(_ shape: Shape) -> String {
+        func shown(_ wanted: Bool?, _ reaches: Bool, _ general: String, _ aboveMarks: String) -> String {
+            if let wanted { return wanted ? "1" : "0" }
+            return reaches ? general : aboveMarks
+        }
+        return itemColumns(
+            read: shown(shape.query.read, shape.read, Shown.read, Shown.readAboveMarks),
+            seen: shown(shape.query.seen, shape.seen, Shown.seen, Shown.seenAboveMarks),
+            archived: shown(shape.query.archived, shape.archived, Shown.archived, Shown.archivedAboveMarks))
+    }
 
     static func item(_ row: borrowing Statement) -> DeliveredItem {
         DeliveredItem(
@@ -97,13 +113,14 @@ final class Queries {
         let parts = Self.parts(query, driver)
         // One more than is wanted shows whether there is a next page.
         var items: [DeliveredItem] = []
+        items.reserveCapacity(min(limit, 200) + 1)
         for var branch in try branches(query, driver, frame) {
             // In the branch's own bound: SQLite takes one of two bounds for its index, and walks to the other.
             if let before = after?.before {
                 guard before > branch.above + 1 else { continue }
                 branch.upTo = min(branch.upTo, before - 1)
             }
-            items += try rows(parts, branch, limit + 1, frame)
+            try rows(parts, branch, limit + 1, frame, into: &items)
             // Branches go downwards and do not overlap.
             if items.count > limit { break }
         }
@@ -125,7 +142,7 @@ final class Queries {
         for var branch in try branches(query, driver, frame).reversed() {
             guard branch.upTo > above else { continue }
             branch.above = max(branch.above, above)
-            items += try rows(parts, branch, limit + 1, isUpward: true, frame)
+            try rows(parts, branch, limit + 1, isUpward: true, frame, into: &items)
             if items.count > limit { break }
         }
         let hasMore = items.count > limit
@@ -133,20 +150,19 @@ final class Queries {
         return (items.reversed(), hasMore)
     }
 
-    /// Up to a number of rows of a branch: each part comes sorted, and no item is in two.
+    /// Adds up to a number of rows of a branch: each part comes sorted, and no item is in two.
     func rows(
-        _ parts: [DeliveredQuery], _ branch: Branch, _ count: Int, isUpward: Bool = false, _ frame: Frame
-    ) throws(SQLiteError) -> [DeliveredItem] {
-        var found: [DeliveredItem] = []
+        _ parts: [DeliveredQuery], _ branch: Branch, _ count: Int, isUpward: Bool = false, _ frame: Frame,
+        into items: inout [DeliveredItem]
+    ) throws(SQLiteError) {
+        let first = items.count
         for part in parts {
-            found += try run(part, branch, page: count, isUpward: isUpward, frame) { (row) throws(SQLiteError) in
-                var rows: [DeliveredItem] = []
-                while try row.step() { rows.append(Self.item(row)) }
-                return rows
+            // In place: an array of its own for each part would be copied, item by item.
+            try run(part, branch, page: count, isUpward: isUpward, frame) { (row) throws(SQLiteError) in
+                while try row.step() { items.append(Self.item(row)) }
             }
         }
-        guard parts.count > 1 else { return found }
-        return found.sorted { ($0.number > $1.number) != isUpward }
+        if parts.count > 1 { items[first...].sort { ($0.number > $1.number) != isUpward } }
     }
 
     /// The item at a position, where it is one of the query's: one look into the table.
@@ -254,7 +270,7 @@ final class Queries {
     private var prepared: [Shape: PreparedQuery] = [:]
 
     private func sql(_ shape: Shape, _ branch: Branch, _ frame: Frame) -> String {
-        var select = shape.page == nil ? "count(*)" : Self.itemColumns
+        var select = shape.page == nil ? "count(*)" : Self.itemColumns(shape)
         if shape.countsStates {
             let read = shape.read ? Shown.read : Shown.readAboveMarks
             let seen = shape.seen ? Shown.seen : Shown.seenAboveMarks

@@ -41,19 +41,40 @@ extension Statement {
     public func text(_ index: Int32) -> String {
         // SQLite ends a text that it gives out with a zero, in a copy: without memory there would be none, as for NULL. The bytes
         // themselves it lends as they are.
-        if sqlite3_column_type(handle, checked(index)) == SQLITE_TEXT {
-            return withBytes(index) { String(decoding: $0, as: UTF8.self) }
-        }
+        if sqlite3_column_type(handle, checked(index)) == SQLITE_TEXT { return lentText(index) }
         guard let text = sqlite3_column_text(handle, index) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, index))
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
     /// A text column, or nil for NULL.
-    public func optionalText(_ index: Int32) -> String? { isNull(index) ? nil : text(index) }
+    public func optionalText(_ index: Int32) -> String? {
+        switch sqlite3_column_type(handle, checked(index)) {
+        case SQLITE_NULL: nil
+        case SQLITE_TEXT: lentText(index)
+        default: text(index)
+        }
+    }
+
+    /// A column that is known to be text.
+    @inline(__always)
+    private func lentText(_ index: Int32) -> String {
+        guard let start = sqlite3_column_blob(handle, index) else { return "" }
+        let count = Int(sqlite3_column_bytes(handle, index))
+        return String(
+            decoding: UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: count), as: UTF8.self)
+    }
 
     /// A blob or text column; empty for NULL.
-    public func blob(_ index: Int32) -> [UInt8] { withBytes(index) { Array($0) } }
+    public func blob(_ index: Int32) -> [UInt8] {
+        guard let start = sqlite3_column_blob(handle, checked(index)) else { return [] }
+        let count = Int(sqlite3_column_bytes(handle, index))
+        // One copy of memory: Array of a raw buffer goes through its iterator's checks.
+        return [UInt8](unsafeUninitializedCapacity: count) { bytes, used in
+            UnsafeMutableRawBufferPointer(bytes).copyMemory(from: UnsafeRawBufferPointer(start: start, count: count))
+            used = count
+        }
+    }
 
     /// A blob or text column, or nil for NULL.
     public func optionalBlob(_ index: Int32) -> [UInt8]? { isNull(index) ? nil : blob(index) }

@@ -16,11 +16,34 @@ import Testing
 
     @Test func `soon after a fan-out the next waits, longer the more sessions there are, up to a limit`() {
         var pace = FanoutPace()
-        pace.told(100, now: 1_000)
-        #expect(pace.delay(of: 100, now: 1_000) == 5)
-        #expect(pace.delay(of: 100, now: 1_004) == 1)
-        #expect(pace.delay(of: 100, now: 1_005) == 0)
+        pace.told(1_000, now: 1_000)
+        #expect(pace.delay(of: 1_000, now: 1_000) == 8)
+        #expect(pace.delay(of: 1_000, now: 1_007) == 1)
+        #expect(pace.delay(of: 1_000, now: 1_008) == 0)
         #expect(pace.delay(of: 1_000_000, now: 1_010) == FanoutPace.maximum - 10)
+    }
+
+    @Test func `within a burst fan-outs keep a distance that doubles, and a silence makes it short again`() {
+        var pace = FanoutPace()
+        var now: Milliseconds = 1_000
+        var delays: [Milliseconds] = []
+        for _ in 0..<6 {
+            pace.told(1_000, now: now)
+            delays.append(pace.delay(of: 1_000, now: now))
+            now += delays.last ?? 0
+        }
+        #expect(delays == [8, 16, 32, 50, 50, 50])
+        pace.told(1_000, now: now + 2 * FanoutPace.maximum)
+        #expect(pace.delay(of: 1_000, now: now + 2 * FanoutPace.maximum) == 8)
+    }
+
+    @Test func `publishes at a steady rate that leaves time between them are not delayed`() {
+        var pace = FanoutPace()
+        for index in 0..<20 {
+            let now = 1_000 + 50 * Milliseconds(index)
+            #expect(pace.delay(of: 1_000, now: now) == 0)
+            pace.told(1_000, now: now)
+        }
     }
 
     @Test func `a clock that is set back delays nothing`() {

@@ -82,7 +82,7 @@
                     #expect(error.message.contains("goes on"), "\(error)")
                     stops += 1
                     steps += 1
-                    if stops % 5 == 0 {
+                    if stops % 3 == 0 {
                         let refused = #expect(throws: HubError.self) {
                             try TestHub { $0.store = database.address }
                         }
@@ -90,7 +90,7 @@
                     }
                 }
             }
-            #expect(stops > 10)
+            #expect(stops > 5)
         }
 
         @Test func `a database that holds a hub, a file in use and one that is none are refused`() throws {

@@ -81,7 +81,7 @@
             let answer = try pair.one.client().request(
                 "POST", "/v1/projects/\(project.instance)/rotate",
                 headers: "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n",
-                body: Array(#"{"key":true,"overlap":0}"#.utf8))
+                body: Array(#"{"key":true,"overlap_seconds":0}"#.utf8))
             #expect(answer.status == 200, "\(answer.text)")
             #expect(try device.closeCode() == CloseCode.revoked.rawValue)
         }

@@ -1,6 +1,8 @@
 #include "replica_baseline.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double now(void) {
@@ -62,14 +64,15 @@ double baseline_insert(const char *path, const char *schema, const struct baseli
     return seconds;
 }
 
-double baseline_unread_page(const char *path, int repetitions, int64_t *checksum) {
+double baseline_unread_page(const char *path, int repetitions, int keeps, int64_t *checksum) {
     sqlite3 *connection = 0;
     if (sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, 0) != SQLITE_OK) return -1;
     sqlite3_exec(connection, "PRAGMA cache_size = -8192", 0, 0, 0);
     sqlite3_stmt *query = 0;
     if (sqlite3_prepare_v3(
             connection,
-            "SELECT position, id, publish, time, sent, type, category, topic, expires, silent, body FROM item"
+            "SELECT position, id, publish, time, sent, type, category, topic, expires, silent, 0, coalesce(o_seen, seen), 0, body"
+            " FROM item"
             " INDEXED BY item_unread WHERE coalesce(o_read, read) = 0 AND coalesce(o_archived, archived) = 0"
             " AND silent = 0 AND o_deleted IS NULL AND (expires IS NULL OR expires > ?1)"
             " ORDER BY position DESC LIMIT 51",
@@ -77,16 +80,27 @@ double baseline_unread_page(const char *path, int repetitions, int64_t *checksum
         return -1;
     double begin = now();
     int64_t sum = 0;
+    void *kept[64 * 6];
+    int keptCount = 0;
     for (int repetition = 0; repetition < repetitions; repetition++) {
         sqlite3_bind_int64(query, 1, 1700000000000);
         while (sqlite3_step(query) == SQLITE_ROW) {
-            sum += sqlite3_column_int64(query, 0) + sqlite3_column_int64(query, 3);
-            for (int column = 0; column < 11; column++) {
+            for (int column = 0; column < 14; column++) {
+                /* id, publish, type, category, topic, body; the others are integers. */
+                if (!(1 << column & (1 << 1 | 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 13))) {
+                    sum += sqlite3_column_int64(query, column);
+                    continue;
+                }
                 const unsigned char *text = sqlite3_column_blob(query, column);
                 int count = sqlite3_column_bytes(query, column);
                 if (text && count) sum += text[count - 1];
+                if (keeps && text) {
+                    kept[keptCount] = malloc(count + 1);
+                    memcpy(kept[keptCount++], text, count);
+                }
             }
         }
+        while (keptCount) free(kept[--keptCount]);
         sqlite3_reset(query);
     }
     double seconds = now() - begin;
@@ -141,4 +155,14 @@ double baseline_act(const char *path, int count, int64_t stride, double *seconds
     sqlite3_finalize(commit);
     sqlite3_close(connection);
     return used;
+}
+
+double baseline_mark_rows(const char *path) {
+    sqlite3 *connection = start(path, SQLITE_OPEN_READWRITE);
+    if (!connection) return -1;
+    double begin = wall();
+    int result = sqlite3_exec(connection, "UPDATE item SET read = 1", 0, 0, 0);
+    double seconds = wall() - begin;
+    sqlite3_close(connection);
+    return result == SQLITE_OK ? seconds : -1;
 }

@@ -145,3 +145,16 @@ func foldSeconds(_ path: String, _ frames: [[UInt8]]) throws -> Double {
     }
     return cpuNow() - begin
 }
+
+/// The same, of frames that are decoded already.
+func foldSeconds(_ path: String, batchesOf frames: [[UInt8]]) throws -> Double {
+    remove(path)
+    let batches = try frames.map { frame in
+        guard case .batch(let batch) = try DownFrame(frame[...]) else { fatalError("a batch was made above") }
+        return batch
+    }
+    let replica = try openReplica(path)
+    let begin = cpuNow()
+    for batch in batches { _ = try replica.apply(batch) }
+    return cpuNow() - begin
+}

@@ -43,7 +43,7 @@ enum FanoutClient {
                 case .message(let bytes): received(bytes)
                 case .closed(let code, let reason):
                     // Standard output is a pipe whose other end reads nothing while the hub stops: thousands of lines would fill it for good.
-                    if code != CloseCode.draining.rawValue {
+                    if code != CloseCode.draining.rawValue, code != 1006 {
                         FileHandle.standardError.write(Data("closed \(code) \(reason)\n".utf8))
                     }
                 }
@@ -68,7 +68,7 @@ enum FanoutClient {
             case .batch(let batch)?:
                 let isFirst = position == 0 && device
                 position = batch.to
-                if isFirst { shared.ready() } else { shared.delivered(batch.entries.count) }
+                if isFirst { shared.ready() } else { shared.delivered(batch.entries.count, bytes.count) }
                 if position - acknowledged >= Int64(Limits.windowEntries / 2) { acknowledge() }
             default: break
             }
@@ -83,18 +83,19 @@ enum FanoutClient {
 
     final class Shared: Sendable {
         let key: String
-        private let counts = Mutex((ready: 0, delivered: 0, frames: 0))
+        private let counts = Mutex((ready: 0, delivered: 0, frames: 0, bytes: 0))
 
         init(key: String) { self.key = key }
 
         func ready() { counts.withLock { $0.ready += 1 } }
-        func delivered(_ count: Int) {
+        func delivered(_ count: Int, _ bytes: Int) {
             counts.withLock {
                 $0.delivered += count
                 $0.frames += 1
+                $0.bytes += bytes
             }
         }
-        var all: (ready: Int, delivered: Int, frames: Int) { counts.withLock { $0 } }
+        var all: (ready: Int, delivered: Int, frames: Int, bytes: Int) { counts.withLock { $0 } }
     }
 
     static func run(_ words: [String]) async throws {
@@ -121,7 +122,7 @@ enum FanoutClient {
         while let line = readLine() {
             let publishes = Int(line.split(separator: " ")[1])!
             expected += publishes * count
-            let frames = shared.all.frames
+            let before = shared.all
             let target: HubAPI.Target = mode == "device" ? .interests(["fan"]) : .users(["fan"])
             let aps = JSON.object([("aps", .object([("alert", .string(text))]))])
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -137,7 +138,8 @@ enum FanoutClient {
             let all = sessions
             service.post { for session in all { session.acknowledge() } }
             try await Task.sleep(for: .milliseconds(100))
-            print("done \(publishes * count) \(shared.all.frames - frames)")
+            let now = shared.all
+            print("done \(publishes * count) \(now.frames - before.frames) \(now.bytes - before.bytes)")
         }
         service.stop()
     }

@@ -1,48 +1,67 @@
 import CPealBench
+import Foundation
+import PealHub
 import PealModel
 import PealReplica
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
-private func report(_ label: String, _ ours: Double, _ theirs: Double, _ unit: String) {
-    let ratio = (theirs / ours * 100).rounded() / 100
-    print("\(label): \(ours.rounded()) \(unit), C \(theirs.rounded()) \(unit), ratio \(ratio)")
-}
 
 /// What the replica's hot paths cost, beside C that does only SQLite's part of them.
 enum ReplicaBench {
     private static let path = "/tmp/peal-bench.\(getpid())"
 
-    /// Folded entries a second, from frame bytes to durable rows, and raw C UPSERT of the same rows in the same run.
+    /// Folded entries a second, from frame bytes to durable rows, and from frames that are decoded already; raw C and Python's sqlite3
+    /// with the same rows, in turn.
     static func fold(_ words: [String]) throws {
         let schema = readFile(words.first ?? "schema/replica/v1.sql")
-        let count = 200_000
+        let count = words.count > 1 ? Int(words[1]) ?? 200_000 : 200_000
         defer { remove(path) }
         let source = Source(count: count)
         let frames = source.frames(of: 500)
-        print("entry \(source.entries[0].count) bytes, frame \(frames[0].count) bytes, \(count) entries")
-        var folds: [Double] = []
-        var inserts: [Double] = []
-        for _ in 0..<5 {
-            folds.append(try foldSeconds(path, frames))
+        note("entry \(source.entries[0].count) bytes, frame \(frames[0].count) bytes, \(count) entries")
+        var (bytes, batches, rows, python, pythonRows) = (Samples(), Samples(), Samples(), Samples(), Samples())
+        let file = path + ".frames"
+        try Data(frames.joined(separator: [0x0A])).write(to: URL(fileURLWithPath: file))
+        defer { unlink(file) }
+        let total = Double(count)
+        for round in 0..<5 {
+            note("round \(round + 1) of 5")
+            bytes.values.append(total / (try foldSeconds(path, frames)))
+            batches.values.append(total / (try foldSeconds(path, batchesOf: frames)))
             remove(path)
-            inserts.append(baseline_insert(path, schema, source.rows, Int32(count), 500))
+            rows.values.append(total / baseline_insert(path, schema, source.rows, Int32(count), 500))
+            remove(path)
+            let found = try inPython(["tools/peal-bench/fold.py", path, words.first ?? "schema/replica/v1.sql", file])
+            python.values.append(total / found[0])
+            pythonRows.values.append(total / found[1])
         }
-        let fold = Double(count) / folds.sorted()[2]
-        let insert = Double(count) / inserts.sorted()[2]
-        print(
-            "fold \(fold.rounded()) entries/s, C \(insert.rounded()) rows/s, ratio \((fold / insert * 100).rounded() / 100)"
-        )
+        for (name, ours, theirs, label) in [
+            ("frame bytes", bytes, rows, "C"), ("decoded frames", batches, rows, "C"),
+            ("frame bytes", bytes, python, "Python sqlite3 with json.loads"),
+            ("decoded frames", batches, pythonRows, "Python sqlite3 with ready rows"),
+        ] {
+            tell(
+                "\(name) to durable folded rows: \(Int(ours.percentile(0.5))) entries/s of CPU time, \(label) \(Int(theirs.percentile(0.5))), ratio \(ratios(ours, theirs).text)",
+                [
+                    ("bench", "fold"), ("from", name), ("peer", label), ("per_s", ours.values),
+                    ("peer_per_s", theirs.values), ("ratio", ratios(ours, theirs).values),
+                ])
+        }
+    }
 
-        let begin = cpuNow()
-        var decoded = 0
-        for frame in frames { if case .batch(let batch) = try DownFrame(frame[...]) { decoded += batch.entries.count } }
-        print("of that, frame decoding: \(((cpuNow() - begin) * 1e9 / Double(decoded)).rounded()) ns an entry")
-
+    /// The numbers that a Python program prints in a line.
+    private static func inPython(_ words: [String]) throws -> [Double] {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3"] + words
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let found = text.split(separator: " ").compactMap {
+            Double($0.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        guard process.terminationStatus == 0, found.count == 2 else { throw Failure("python3 said '\(text)'") }
+        return found
     }
 
     /// The sum of 1,000,000 items computed from their rows, untouched and with every second one read.
@@ -91,29 +110,45 @@ enum ReplicaBench {
         _ = try foldSeconds(words[0], Source(count: size, rows: false).frames(of: 500))
     }
 
-    /// The first page of 50 unread items from 1,000 and from 1,000,000, and raw C with the same query.
+    /// The first page of 50 unread items from 1,000 and from 1,000,000, and raw C with the same query: one that looks at the values, and one
+    /// that copies them, as who shows them has to.
     static func page(_ words: [String]) throws {
         defer { remove(path) }
-        for size in [1_000, 1_000_000] {
-            let source = Source(count: size)
-            _ = try foldSeconds(path, source.frames(of: 500))
+        var small = Samples()
+        for size in words.isEmpty ? [1_000, 1_000_000] : words.compactMap(Int.init) {
+            note("a replica of \(size) items")
+            _ = try foldSeconds(path, Source(count: size, rows: false).frames(of: 500))
             let reader = try ReplicaReader(path: path)
-            var ours: [Double] = []
-            var theirs: [Double] = []
+            var (ours, looks, keeps) = (Samples(), Samples(), Samples())
             var checksum: Int64 = 0
-            for _ in 0..<7 {
+            for round in 0...9 {
                 let begin = cpuNow()
                 for _ in 0..<1_000 {
                     let page = try reader.page(DeliveredQuery(read: false), limit: 50)
                     precondition(page.items.count == 50)
                 }
-                ours.append((cpuNow() - begin) * 1_000)
-                theirs.append(baseline_unread_page(path, 1_000, &checksum) * 1_000)
+                let used = (cpuNow() - begin) * 1_000
+                let look = baseline_unread_page(path, 1_000, 0, &checksum) * 1_000
+                let keep = baseline_unread_page(path, 1_000, 1, &checksum) * 1_000
+                guard round > 0 else { continue }
+                ours.values.append(used)
+                looks.values.append(look)
+                keeps.values.append(keep)
             }
-            report("first page of 50 unread of \(size)", ours.sorted()[3], theirs.sorted()[3], "µs")
+            if small.values.isEmpty { small = ours }
+            tell(
+                "first page of 50 unread of \(size): \(ours.text) µs; C \(looks.text) µs, ours / its \(ratios(ours, looks).text); C that copies \(keeps.text) µs, \(ratios(ours, keeps).text); of the smallest inbox's \(ratios(ours, small).text)",
+                [
+                    ("bench", "page"), ("items", size), ("us", ours.values), ("c_us", looks.values),
+                    ("c_copies_us", keeps.values), ("ratio", ratios(ours, looks).values),
+                    ("ratio_copies", ratios(ours, keeps).values), ("ratio_small", ratios(ours, small).values),
+                ])
             let counting = cpuNow()
-            let counts = try reader.counts()
-            print("counts of \(size): \(counts), \(((cpuNow() - counting) * 1e6).rounded()) µs")
+            for _ in 0..<100 { _ = try reader.counts() }
+            let counts = (cpuNow() - counting) * 1e4
+            tell(
+                "counts of \(size): \(String(format: "%.1f", counts)) µs",
+                [("bench", "page-counts"), ("items", size), ("us", counts)])
         }
     }
 }

@@ -15,6 +15,26 @@ struct Samples {
     var text: String { String(format: "%.2f (%.2f–%.2f)", percentile(0.5), values.min() ?? 0, values.max() ?? 0) }
 }
 
+/// Whether results are JSON, an object a line.
+let wantsJSON = CommandLine.arguments.contains("--json")
+
+/// A result: a sentence, or its values as JSON; with the machine's load.
+func tell(_ text: String, _ values: [(String, Any)]) {
+    guard wantsJSON else { return print("\(text); load \(load())") }
+    var object: [String: Any] = ["load": load()]
+    for (name, value) in values { object[name] = value }
+    let bytes = (try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])) ?? Data()
+    print(String(decoding: bytes, as: UTF8.self))
+}
+
+/// Progress, on standard error.
+func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+
+/// The ratios of two series that were measured in turn.
+func ratios(_ some: Samples, _ others: Samples) -> Samples {
+    Samples(values: zip(some.values, others.values).map { $0 / $1 })
+}
+
 /// Seconds of a clock that only runs forwards.
 func wallNow() -> Double {
     var time = timespec()

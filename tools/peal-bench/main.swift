@@ -6,7 +6,7 @@
 // Benchmarks, one subcommand each; tools/bench builds and runs them. Results stand in docs/performance.md.
 
 setvbuf(stdout, nil, _IOLBF, 0)
-let words = Array(CommandLine.arguments.dropFirst())
+let words = CommandLine.arguments.dropFirst().filter { $0 != "--json" }
 let rest = Array(words.dropFirst())
 do {
     switch words.first {
@@ -17,6 +17,8 @@ do {
     case "websocket-memory": try await WebSocketFanout.memory(rest)
     case "websocket-client": try await WebSocketFanout.client(rest)
     case "latency": try await LatencyBench.run(rest)
+    case "applied-devices": try await AppliedBench.run(rest)
+    case "hub-devices": try DeviceFile.make(rest)
     case "hub": try HubProcess.serve(rest)
     case "act": try ActBench.act(rest)
     case "mark": try ActBench.mark(rest)
@@ -24,6 +26,9 @@ do {
     case "hub-stop": try await FanoutBench.stop(rest)
     case "drain": try await DrainBench.run(rest)
     case "store": try await StoreBench.run(rest)
+    case "append": try AppendBench.run(rest)
+    case "budget": try BudgetBench.run(rest)
+    case "curves": try CurveBench.run(rest)
     case "fold": try ReplicaBench.fold(rest)
     case "sum": try ReplicaBench.sum(rest)
     case "page": try ReplicaBench.page(rest)
@@ -35,7 +40,7 @@ do {
     #endif
     default:
         print(
-            "usage: peal-bench fanout-threads | memory | websocket-fanout | websocket-memory | latency | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop | postgres"
+            "usage: peal-bench fanout-threads | memory | websocket-fanout | websocket-memory | latency | append | budget | curves | fold | sum | page | stage | act | mark | bootstrap | drain | store | tail | hub-stop | postgres"
         )
         exit(2)
     }

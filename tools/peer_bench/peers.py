@@ -198,6 +198,51 @@ def peal(words, *flags):
         yield Server("peal", "peal " + version(words.peal, "--version"), values["pid"], folder=folder, hub=values)
 
 
+class Hub(Server):
+    """Our hub with ports of its own that may end and start again; what the first start prints once is kept."""
+
+    def __init__(self, words, folder, *flags):
+        super().__init__("peal", "peal " + version(words.peal, "--version"), 0, folder=folder, hub={})
+        self.process, self.log = None, open(folder + "/log", "a")
+        self.command = [words.peal, "hub", "--directory", folder + "/hub", "--http-port", str(free_port()), "--websocket-port",
+                        str(free_port()), "--json", "--log-level", "error", "--requests-per-project", "0", "--connections", "4096", *flags]
+
+    def start(self):
+        """Seconds until it listens."""
+        begin = time.monotonic()
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("the hub did not start: see %s" % self.log.name)
+        self.values["hub"].update(json.loads(line))
+        self.pid = self.values["hub"]["pid"] = self.process.pid
+        return time.monotonic() - begin
+
+    def end(self, how=signal.SIGTERM):
+        """Seconds until it is gone."""
+        begin = time.monotonic()
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(how)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        return time.monotonic() - begin
+
+
+@contextlib.contextmanager
+def restartable(words, *flags):
+    """A hub on a fresh file that is not started yet."""
+    with tempfile.TemporaryDirectory(prefix="peal-bench-", dir=words.directory) as folder:
+        hub = Hub(words, folder, *flags)
+        try:
+            yield hub
+        finally:
+            hub.end()
+            hub.log.close()
+
+
 def port_of(url):
     return int(url.rstrip("/").rsplit(":", 1)[1])
 
