@@ -1,4 +1,5 @@
 import Foundation
+import PostgresServer
 import Testing
 
 @testable import PealCommand
@@ -40,7 +41,8 @@ struct CommandGoldenTests {
             // A doctor says it beside what it found.
             let isAdvised = words[0] == "doctor" && done.output.contains("-> ")
             #expect(
-                isAdvised || done.errors.split(separator: "\n").count > 1, "\(words) does not say what to do next: \(done.errors)")
+                isAdvised || done.errors.split(separator: "\n").count > 1,
+                "\(words) does not say what to do next: \(done.errors)")
         }
         for (path, command) in Self.all where command.run != nil && path.prefix(2) != ["peal", "inspect"] {
             let name = path.joined(separator: "-")
@@ -131,6 +133,10 @@ struct CommandGoldenTests {
         ["hub", "restore", "missing.sqlite", "--directory", "new"],
         ["hub", "restore", "copy.sqlite", "--directory", "new"],
         ["hub", "restore", "copy.sqlite", "--directory", "new2", "--json"],
+        ["hub", "migrate", "--from", "sqlite:copy.sqlite", "--to", "nonsense"],
+        ["hub", "migrate", "--from", "missing.sqlite", "--to", "{database}"],
+        ["hub", "migrate", "--from", "sqlite:copy.sqlite", "--to", "{database}"],
+        ["hub", "migrate", "--from", "copy2.sqlite", "--to", "{database}", "--json"],
         ["doctor", "--offline", "--hub", "http://127.0.0.1:1"], ["doctor", "--offline", "--json"],
         ["doctor", "--hub", "nonsense"],
         // What ends things comes last.
@@ -187,6 +193,9 @@ private final class Bench {
         case "{device}": (words, key) = (["devices", "list", "--json"], "id")
         case "{inbox}": (words, key) = (["users", "inboxes", "Mary", "--json"], "id")
         case "{project}": (words, key) = (["projects", "list", "--directory", "other", "--json"], "instance")
+        case "{database}":
+            let server = try PostgresServer.shared()
+            return server.address(try server.makeDatabase())
         default: return word
         }
         let line = try #require(try run(words).lines.first, "\(words) lists nothing")
@@ -210,7 +219,9 @@ private final class Bench {
             (#"127\.0\.0\.1"#, "LOOPBACK"),
             (#"\b[0-9a-zA-Z]{40,}\b"#, "LONG"), (#"\b[0-9a-f]{32}\b"#, "HEX32"), (#"\b[0-9a-f]{16}\b"#, "HEX16"),
             (#"\b[0-9]+(\.[0-9]+)? (ms|s|MB|MiB|GB|GiB|KB|KiB|bytes)\b"#, "N $2"), (#"\b[0-9]+/s"#, "N/s"),
-            (#"(bytes +)[0-9]+"#, "$1N"),
+            (#"(bytes +)[0-9]+"#, "$1N"), (#"postgresql://[^ ]+"#, "DATABASE"),
+            (#"(moved +|inboxes +|heads |sums |of )[0-9a-f]+( rows|,| in| tables| and)"#, "$1N$2"),
+            (#""(rows|inboxes|heads|done|total)":[0-9]+"#, "\"$1\":N"), (#""sum":"[0-9a-f]+""#, "\"sum\":\"N\""),
             (#"\b[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*"#, "VERSION"),
             (#""(bytes|pages|duration|milliseconds)":[0-9.]+"#, "\"$1\":N"), (" {2,}", "  "),
         ]

@@ -15,7 +15,8 @@
             let hub = try TestHub()
             let client = try hub.client()
             for number in 0..<40 {
-                let body = #"{"users":["mary","u\#(number)"],"title":"\#(number)","category":"c","collapse":"k\#(number % 9)"}"#
+                let body =
+                    #"{"users":["mary","u\#(number)"],"title":"\#(number)","category":"c","collapse":"k\#(number % 9)"}"#
                 let answer = try client.post("/v1/publishes", body, headers: hub.native)
                 #expect(answer.status == 201 || answer.status == 200, "\(answer.text)")
             }
@@ -23,7 +24,8 @@
             _ = try client.post("/v1/publishes", #"{"users":[\#(names)],"title":"wide"}"#, headers: hub.native)
             _ = try client.post(
                 "/v1/publishes", #"{"users":["mary"],"title":"later","deliver_at":4000000000000}"#, headers: hub.native)
-            let marked = try client.post("/notifications/read", "", headers: hub.admin + "X-MAGICBELL-USER-EXTERNAL-ID: mary\r\n")
+            let mary = "X-MAGICBELL-USER-EXTERNAL-ID: mary\r\n"
+            let marked = try client.post("/notifications/read", "", headers: hub.admin + mary)
             #expect(marked.status == 204, "\(marked.text)")
             return hub
         }

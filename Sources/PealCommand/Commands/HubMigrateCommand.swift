@@ -15,16 +15,17 @@
                 """,
             options: [
                 Option(
-                    name: "from", value: "FILE", help: "the hub's file, as sqlite:PATH or PATH (default: sqlite:hub/hub.sqlite)",
-                    kind: .file),
+                    name: "from", value: "FILE",
+                    help: "the hub's file, as sqlite:PATH or PATH (default: sqlite:hub/hub.sqlite)",
+                    kind: .file, isConfigurable: false),
                 Option(
                     name: "to", value: "ADDRESS", help: "the database, as postgresql://user@host/name",
-                    environment: "PEAL_HUB_STORE"),
+                    environment: "PEAL_HUB_STORE", isConfigurable: false),
                 Option(name: "json", value: nil, help: "progress and result as JSON, one object a line"),
             ],
             examples: [
                 "systemctl stop peal-hub && peal hub migrate --from sqlite:/var/lib/peal/hub.sqlite --to postgresql://peal@db/peal"
-            ], run: run)
+            ], takesProfile: false, run: run)
 
         private static func run(_ arguments: Arguments) async throws -> ExitCode {
             let from = arguments.value("from") ?? "sqlite:hub/hub.sqlite"
@@ -58,7 +59,8 @@
             case .failure(let error):
                 let wasStopped = stopped.flag.load(ordering: .relaxed)
                 throw CommandError(
-                    code: wasStopped ? .interrupted : .failure, message: "The hub was not moved: \(error.message).")
+                    code: wasStopped ? .interrupted : .failure, message: "The hub was not moved: \(error.message).",
+                    hint: "The file is as it was. When that is mended, the same command begins, or goes on.")
             }
         }
 

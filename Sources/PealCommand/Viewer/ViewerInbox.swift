@@ -190,7 +190,7 @@ final class ViewerInbox: Sendable {
                 while !line.isWanted, ContinuousClock.now < deadline {
                     if try await inbox.fillWords() { break }
                 }
-            } catch where error.file == .busy {
+            } catch  where error.file == .busy {
                 // Another process writes; what is found meanwhile is shown.
             } catch {
                 let problem = ViewerProblem(message: explain(error).message)

@@ -183,7 +183,8 @@
         }
 
         /// Rows after a key, in its order, as the file has them.
-        func rows(of database: PostgresConnection, after last: [SQLiteValue]?) throws(PostgresError) -> [[SQLiteValue]] {
+        func rows(of database: PostgresConnection, after last: [SQLiteValue]?) throws(PostgresError) -> [[SQLiteValue]]
+        {
             let keys = key.map { Self.quoted(columns[$0].name) }
             var parameters = PostgresParameters()
             var condition = ""
