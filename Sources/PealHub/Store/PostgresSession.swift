@@ -50,6 +50,8 @@
         private(set) var waiting: [any WaitingRows] = []
         private var levels: [Level] = []
         private(set) var isInTransaction = false
+        /// Rows that waited are being sent, in the place that was found for them.
+        private var isFlushing = false
         /// Each request waits for what it wrote.
         var isCareful = false
         private var failures = 0
@@ -171,8 +173,9 @@
 
         /// Sends the savepoints that are open and not sent, each after the rows that waited before it.
         private func sendSavepoints() throws(HubStoreError) {
+            isFlushing = true
+            defer { isFlushing = false }
             for index in levels.indices where !levels[index].isSent {
-                // Sending rows asks for the savepoints before it.
                 levels[index].isSent = true
                 for (place, rows) in waiting.enumerated() {
                     let count = levels[index].waiting[place]
@@ -204,6 +207,7 @@
 
         private func prepare(isRead: Bool, about tables: [String]) throws(HubStoreError) {
             precondition(isInTransaction, "statements are run in a transaction")
+            guard !isFlushing else { return }
             for rows in waiting where rows.count > 0 && tables.contains(rows.table) { try flush(rows) }
             if !isRead, levels.contains(where: { !$0.isSent }) { try sendSavepoints() }
         }
