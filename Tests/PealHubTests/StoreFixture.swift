@@ -3,6 +3,10 @@ import PealHubMemory
 import PealModel
 import Testing
 
+#if PostgreSQL
+    import PealPostgres
+#endif
+
 @testable import PealHub
 
 /// A kind of store that must keep the contract.
@@ -15,6 +19,8 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     var discard: @Sendable (_ directory: URL) -> Void = { _ in }
 
     var testDescription: String { name }
+
+    static let postgresName = "PostgreSQL"
 
     func plays(_ seed: UInt64) -> Bool { seed % oneOf == 0 }
 
@@ -125,6 +131,39 @@ final class StoreFixture {
         (store as? MemoryHubStore)?.wideFrom = count
         #if PostgreSQL
             (store as? PostgresHubStore)?.wideFrom = count
+        #endif
+    }
+
+    /// The next number of a subscription on PostgreSQL; setting it lets numbers be given out again that were undone.
+    var nextSubscription: Int64 {
+        get throws {
+            #if PostgreSQL
+                guard let connection = (store as? PostgresHubStore)?.session.connection else { return 1 }
+                let sql = "SELECT last_value + is_called::int FROM subscription_id_seq"
+                let result = try connection.execute(connection.statement(sql), PostgresParameters())
+                try connection.end()
+                return result.int64(0, 0)
+            #else
+                return 1
+            #endif
+        }
+    }
+
+    func setNextSubscription(_ number: Int64) throws {
+        #if PostgreSQL
+            try (store as? PostgresHubStore)?.database.execute(
+                "SELECT setval('subscription_id_seq', \(number), false)")
+        #endif
+    }
+
+    /// Lets the keys of rows that were undone be given out again, as SQLite does: sequences of PostgreSQL go on, and twins compare keys.
+    func takeKeysAgain() throws {
+        #if PostgreSQL
+            guard let store = store as? PostgresHubStore else { return }
+            for table in ["inbox", "user", "replica"] {
+                let next = "SELECT setval('\(table)_id_seq', coalesce(max(id), 0) + 1, false) FROM \"\(table)\""
+                try store.database.execute(next)
+            }
         #endif
     }
 

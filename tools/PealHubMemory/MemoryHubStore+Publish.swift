@@ -62,7 +62,8 @@ extension MemoryHubStore {
             let template = templates.template(matched)
             let body = templates.item(matched).bytes
             for target in alike {
-                let id = ItemID(time: now, counter: UInt64(nextSeq), random: salts.next())
+                let counter = countsPositions ? state[target.inbox].head + 1 : nextSeq
+                let id = ItemID(time: now, counter: UInt64(counter), random: salts.next())
                 let entry = Entry(time: now, kind: .item(id: id, publish: name, body: body[...]))
                 appended.append(
                     append(entry, bytes: template.entry(id).array, publish: Int64(publish), to: target.inbox))
@@ -159,6 +160,11 @@ extension MemoryHubStore {
 
     package func expire(limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended] {
         while let index = due(now) {
+            if countsPositions {
+                let appended = try expireByInbox(index, limit: limit, now: now)
+                if !appended.isEmpty { return appended }
+                continue
+            }
             let row = state.publishes[index].value
             let after = max(row.expiring ?? 0, row.firstSeq - 1)
             let last = min(row.lastSeq, Int64(state.entries.count))
@@ -183,6 +189,27 @@ extension MemoryHubStore {
             if !appended.isEmpty { return appended }
         }
         return []
+    }
+
+    /// Some items of a publish, in the order of their inboxes; `expiring` is the last of these.
+    private func expireByInbox(_ index: Int, limit: Int, now: Milliseconds) throws(HubStoreError) -> [Appended] {
+        let row = state.publishes[index].value
+        var places: [EntryPlace] = []
+        for seq in 0..<state.entries.count {
+            guard let place = state.entries[seq], place.publish == Int64(index) + 1,
+                place.inbox.row > row.expiring ?? 0, state[place.inbox].kind != .purged,
+                place.position > state[place.inbox].purged
+            else { continue }
+            places.append(place)
+        }
+        let some = places.sorted { $0.inbox < $1.inbox }.prefix(limit)
+        var appended: [Appended] = []
+        for place in some {
+            let why = row.retracted == nil ? "expired" : "retract"
+            if let entry = try remove([place.item], why: why, from: place.inbox, now: now) { appended.append(entry) }
+        }
+        state.publishes[index].value.expiring = some.count < limit ? nil : some.last?.inbox.row
+        return appended
     }
 
     /// The publish whose time was over first, of those that are all appended.

@@ -29,6 +29,9 @@ package final class MemoryHubStore: HubStore {
     private var trimBefore = TrimRound()
     /// Matching inboxes above which a publish becomes a durable job.
     package var wideFrom = HubStoreLimits.wideFrom
+    /// Where the counter of an item's id comes from: it is the number of its entry, as in SQLite, or its position in the inbox, as in PostgreSQL;
+    /// then what a publish left is found by inbox, too, and not by number.
+    package var countsPositions = false
     /// A test's fault, called before a mutation is processed.
     package var fault: ((Mutation) throws(HubStoreError) -> Void)?
 

@@ -48,15 +48,17 @@
             let begin = ContinuousClock.now
             var count = 0
             while begin.duration(to: .now) < .seconds(seconds) {
+                let now = Milliseconds(Date().timeIntervalSince1970 * 1_000)
+                let requests = (0..<group).map { _ in
+                    number += 1
+                    return PublishRequest(
+                        project: project, name: "pubid-\(number)", body: Source.body(number, sent: now),
+                        recipients: [.init(identity: UserIdentity(externalID: "user\(Int.random(in: 0..<users))"))])
+                }
+                // As the hub's group commit does it with requests that wait.
                 try store.group { () throws(HubStoreError) in
-                    for _ in 0..<group {
-                        number += 1
-                        let now = Milliseconds(Date().timeIntervalSince1970 * 1_000)
-                        let request = PublishRequest(
-                            project: project, name: "pubid-\(number)", body: Source.body(number, sent: now),
-                            recipients: [
-                                .init(identity: UserIdentity(externalID: "user\(Int.random(in: 0..<users))"))
-                            ])
+                    try store.expect(requests)
+                    for request in requests {
                         _ = try store.savepoint { () throws(HubStoreError) in try store.publish(request, now: now) }
                     }
                 }

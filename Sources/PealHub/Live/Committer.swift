@@ -23,6 +23,7 @@ final class Committer: @unchecked Sendable {
 
     private struct Job {
         var weight: Int
+        var publish: PublishRequest?
         /// Runs inside the transaction; gives what follows once it is durable, or has failed. Throws where the whole
         /// transaction is lost; then it may run again in another one.
         var run: @Sendable (any HubStore) throws(HubStoreError) -> Done
@@ -61,16 +62,17 @@ final class Committer: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - weight: how much of a transaction it is.
+    ///   - publish: what it is going to publish, where it is known.
     ///   - work: runs on the store's executor in a savepoint of its own: what it throws is undone, for it alone. It runs again where another
     ///     node of the hub got in the way of the transaction, so it changes nothing but the store.
     ///   - completion: called through ``Deliver`` once the transaction is durable, or with the error.
     func submit<Value: Sendable>(
-        weight: Int = 1,
+        weight: Int = 1, expecting publish: PublishRequest? = nil,
         _ work: @escaping @Sendable (any HubStore) throws(HubStoreError) -> Committed<Value>,
         completion: @escaping @Sendable (Result<Value, HubStoreError>) -> Void
     ) {
         let job = Job(
-            weight: weight,
+            weight: weight, publish: publish,
             run: { (store) throws(HubStoreError) in
                 do throws(HubStoreError) {
                     let committed = try store.savepoint { () throws(HubStoreError) in try work(store) }
@@ -136,6 +138,7 @@ final class Committer: @unchecked Sendable {
             done = try store.group(attempts: jobs.count > 1 ? GroupAttempts.together : GroupAttempts.alone) {
                 () throws(HubStoreError) in
                 var done: [Done] = []
+                try store.expect(jobs.compactMap(\.publish))
                 for job in jobs { done.append(try job.run(store)) }
                 return done
             }

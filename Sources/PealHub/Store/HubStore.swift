@@ -124,6 +124,8 @@ package protocol HubStore: AnyObject {
     func act(
         _ operation: Operation, uid: UInt64, observed: Position?, in inbox: InboxKey, now: Milliseconds
     ) throws(HubStoreError) -> ActResult
+    /// Told at the begin of a group commit which publishes are in it, so that what they ask can be asked at once. They may come or not.
+    func expect(_ publishes: [PublishRequest]) throws(HubStoreError)
     /// Publishes: exactly one item in each matching inbox. Throws `tooLarge` over ``Limits/item``, `conflict` for a recipient
     /// whose identities belong to different users.
     func publish(_ request: PublishRequest, now: Milliseconds) throws(HubStoreError) -> PublishResult
@@ -199,6 +201,10 @@ package protocol HubStore: AnyObject {
     /// Forgets what is old and what was deleted, and raises the floors of the logs (``Retention``), at most so many rows of each;
     /// false where nothing is left to do now.
     func upkeep(limit: Int, now: Milliseconds) throws(HubStoreError) -> Bool
+}
+
+extension HubStore {
+    package func expect(_ publishes: [PublishRequest]) throws(HubStoreError) {}
 }
 
 /// The reading side: what is committed, each call of one moment. One thread at a time, every call blocking.

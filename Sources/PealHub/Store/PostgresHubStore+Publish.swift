@@ -5,6 +5,8 @@
     final class PostgresPublishQueries {
         let byName: Query
         let recipients: Query
+        let allRecipients: Query
+        let names: Query
         let matching: Query
         let freeze: Query
         let freezeSome: Query
@@ -30,6 +32,14 @@
                 FROM "user" u JOIN inbox b ON b.id = u.inbox
                 WHERE u.project = ?1 AND u.external_id = ANY (?2) ORDER BY b.id FOR UPDATE OF b
                 """, flushes: false)
+            allRecipients = try database.query(
+                """
+                SELECT u.project, u.external_id, \(InboxRow.columns)
+                FROM unnest(?1::bigint[], ?2::text[]) AS w (project, id)
+                    JOIN "user" u ON u.project = w.project AND u.external_id = w.id JOIN inbox b ON b.id = u.inbox
+                ORDER BY b.id FOR UPDATE OF b
+                """)
+            names = try database.query("SELECT name FROM publish WHERE name = ANY (?1)")
             matching = try database.query(
                 "SELECT inbox FROM interest WHERE project = ?1 AND name = ?2 ORDER BY inbox LIMIT ?3")
             freeze = try database.query(
@@ -122,7 +132,16 @@
             if let matched = newPublishes.matched(request.name) { return (matched, [:]) }
             var matched: Int?
             var inboxes: [String: InboxKey] = [:]
-            let ids = Set(request.recipients.compactMap(\.plainID)).sorted()
+            var ids = Set(request.recipients.compactMap(\.plainID)).sorted()
+            ids.removeAll { id in
+                guard let inbox = expected.users[.init(project: request.project, id: id)],
+                    let row = held[inbox], row.kind != .deleted
+                else { return false }
+                inboxes[id] = inbox
+                return true
+            }
+            // Once only: a second one of the name in the group is a replay.
+            let isNew = expected.newNames.remove(request.name) != nil
             if !ids.isEmpty {
                 try publishQueries.recipients.forEach(request.project.row, Texts(ids), request.name) {
                     (found) throws(HubStoreError) in
@@ -133,7 +152,9 @@
                     return true
                 }
             }
-            if inboxes.isEmpty { matched = try publishQueries.byName.first(request.name, read: { $0.int(0) }) }
+            if !isNew, ids.isEmpty || inboxes.isEmpty {
+                matched = try publishQueries.byName.first(request.name, read: { $0.int(0) })
+            }
             return (matched, inboxes)
         }
 

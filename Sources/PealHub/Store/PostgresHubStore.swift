@@ -16,6 +16,8 @@
         let held = HeldInboxes()
         let newEntries: NewEntries
         let newPublishes: NewPublishes
+        /// What was asked for the publishes of the group.
+        var expected = ExpectedPublishes()
         package let inboxes: InboxQueries
         package let rest: RestQueries
         package let actQueries: ActQueries
@@ -104,6 +106,7 @@
             }
             trimBefore = nil
             held.removeAll()
+            expected = ExpectedPublishes()
         }
 
         package func rollback() {
@@ -111,6 +114,7 @@
             if let trimBefore { trimRound = trimBefore }
             trimBefore = nil
             held.removeAll()
+            expected = ExpectedPublishes()
             session.rollback()
         }
 

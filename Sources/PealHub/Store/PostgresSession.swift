@@ -49,8 +49,9 @@
         private var utilities: [String: PostgresStatement] = [:]
         private(set) var waiting: [any WaitingRows] = []
         private var levels: [Level] = []
-        private var isSendingSavepoints = false
         private(set) var isInTransaction = false
+        /// Rows that waited are being sent, in the place that was found for them.
+        private var isFlushing = false
         /// Each request waits for what it wrote.
         var isCareful = false
         private var failures = 0
@@ -170,12 +171,10 @@
             }
         }
 
-        /// Sends the savepoints that are open and not sent, each after the rows that waited before it. Those rows ask for none themselves: an
-        /// inner savepoint would go before them.
+        /// Sends the savepoints that are open and not sent, each after the rows that waited before it.
         private func sendSavepoints() throws(HubStoreError) {
-            guard !isSendingSavepoints else { return }
-            isSendingSavepoints = true
-            defer { isSendingSavepoints = false }
+            isFlushing = true
+            defer { isFlushing = false }
             for index in levels.indices where !levels[index].isSent {
                 levels[index].isSent = true
                 for (place, rows) in waiting.enumerated() {
@@ -208,6 +207,7 @@
 
         private func prepare(isRead: Bool, about tables: [String]) throws(HubStoreError) {
             precondition(isInTransaction, "statements are run in a transaction")
+            guard !isFlushing else { return }
             for rows in waiting where rows.count > 0 && tables.contains(rows.table) { try flush(rows) }
             if !isRead, levels.contains(where: { !$0.isSent }) { try sendSavepoints() }
         }

@@ -25,13 +25,13 @@ package final class UpkeepQueries {
             """)
         deleteAnswers = try database.query(
             """
-            DELETE FROM answer WHERE (project, key) IN (SELECT project, key FROM answer WHERE time < ?1 LIMIT ?2)
+            DELETE FROM answer WHERE (project, key) IN (SELECT project, key FROM answer WHERE time < ?1 ORDER BY time LIMIT ?2)
             RETURNING 1
             """)
         deleteActs = try database.query(
             """
             DELETE FROM act WHERE (inbox, uid, author, n) IN
-                (SELECT inbox, uid, author, n FROM act WHERE time < ?1 LIMIT ?2) RETURNING 1
+                (SELECT inbox, uid, author, n FROM act WHERE time < ?1 ORDER BY time LIMIT ?2) RETURNING 1
             """)
         deleteState = try database.query("DELETE FROM state WHERE inbox = ?1 AND position <= ?2")
         deletePreferences = try database.query("DELETE FROM preference WHERE inbox = ?1")

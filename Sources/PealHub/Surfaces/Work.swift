@@ -75,24 +75,27 @@ extension HubCore {
     ///   - surface: shapes what goes wrong.
     ///   - key: nil where the caller gave none.
     ///   - weight: how much of a transaction it is: inboxes or mutations.
+    ///   - publish: what it is going to publish, where it is known.
     ///   - work: runs on the store's thread, in a savepoint of its own.
     func perform(
-        _ project: Project, as surface: HTTPSurface, key: RepeatKey?, weight: Int = 1, _ respond: HTTPResponder,
+        _ project: Project, as surface: HTTPSurface, key: RepeatKey?, weight: Int = 1,
+        expecting publish: PublishRequest? = nil, _ respond: HTTPResponder,
         _ work: @escaping @Sendable (any HubStore, Milliseconds) throws(HubStoreError) -> Work
     ) {
-        perform(in: project.key, as: surface, key: key, weight: weight, respond, work)
+        perform(in: project.key, as: surface, key: key, weight: weight, expecting: publish, respond, work)
     }
 
     /// As ``perform(_:as:key:weight:_:_:)``, in the name of a project or, where it is nil, of the operator.
     func perform(
-        in project: ProjectKey?, as surface: HTTPSurface, key: RepeatKey?, weight: Int = 1, _ respond: HTTPResponder,
+        in project: ProjectKey?, as surface: HTTPSurface, key: RepeatKey?, weight: Int = 1,
+        expecting publish: PublishRequest? = nil, _ respond: HTTPResponder,
         _ work: @escaping @Sendable (any HubStore, Milliseconds) throws(HubStoreError) -> Work
     ) {
         let project = project ?? ProjectKey(row: 0)
         let now = clock()
         let hub = hub
         committer.submit(
-            weight: weight,
+            weight: weight, expecting: publish,
             { (store) throws(HubStoreError) in
                 if let key, let known = try Self.known(key, project, surface, now, store) {
                     return Committed(value: known)
@@ -137,7 +140,7 @@ extension HubCore {
     ) throws(HTTPFailure) {
         perform(
             project, as: surface, key: try RepeatKey(request, caller: "admin"),
-            weight: max(1, publish.recipients.count), respond
+            weight: max(1, publish.recipients.count), expecting: publish, respond
         ) { (store, now) throws(HubStoreError) in
             let result = try store.publish(publish, now: now)
             return Work(

@@ -82,7 +82,7 @@
 
     extension StoreKind {
         static let postgres = StoreKind(
-            name: "PostgreSQL",
+            name: postgresName,
             make: { directory, seed, retention in
                 let file = directory.appending(path: "database")
                 let name: String
