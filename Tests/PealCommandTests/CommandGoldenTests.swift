@@ -24,7 +24,9 @@ struct CommandGoldenTests {
         let kept = try FileManager.default.contentsOfDirectory(atPath: GoldenText.folder).filter {
             $0.hasPrefix("help-")
         }
-        #expect(Set(kept) == Set(Self.all.map { "help-" + $0.path.joined(separator: "-") + ".txt" }))
+        // Without the trait PostgreSQL a command less is there, and an option.
+        let isWhole = Self.all.contains { $0.path == ["peal", "hub", "migrate"] }
+        #expect(!isWhole || Set(kept) == Set(Self.all.map { "help-" + $0.path.joined(separator: "-") + ".txt" }))
         let printed = try Peal.run("inbox", "--help")
         #expect(try GoldenText.difference("help-peal-inbox", printed.output) == nil)
     }
@@ -65,8 +67,8 @@ struct CommandGoldenTests {
         for cases in said.values { for (words, done) in cases { #expect(done.status != 0, "\(words)") } }
     }
 
-    /// Run until they are stopped; other tests read what they say.
-    private static let endless: Set<String> = ["peal-hub"]
+    /// What runs until it is stopped, or needs a database; other tests read what they say.
+    private static let endless: Set<String> = ["peal-hub", "peal-hub-migrate"]
     /// Whatever the words, they do what they can.
     private static let neverFails: Set<String> = []
 
@@ -129,6 +131,7 @@ struct CommandGoldenTests {
         ["projects", "revoke", "nonsense", "--directory", "other"], ["projects", "operator", "--directory", "missing"],
         ["hub", "backup", "copy.sqlite", "--directory", "hub"],
         ["hub", "backup", "copy2.sqlite", "--directory", "hub", "--json"],
+        ["hub", "migrate"], ["hub", "migrate", "--from", "missing.sqlite", "--to", "postgresql://127.0.0.1:1/none"],
         ["hub", "backup", "copy.sqlite", "--directory", "missing"],
         ["hub", "restore", "missing.sqlite", "--directory", "new"],
         ["hub", "restore", "copy.sqlite", "--directory", "new"],
