@@ -62,7 +62,8 @@ extension Statement {
         guard let start = sqlite3_column_blob(handle, index) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, index))
         return String(
-            decoding: UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: count), as: UTF8.self)
+            decoding: UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: count), as: UTF8.self
+        )
     }
 
     /// A blob or text column; empty for NULL.

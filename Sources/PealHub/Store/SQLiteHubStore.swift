@@ -10,7 +10,7 @@ package final class SQLiteHubStore: HubStore {
     /// Appends to so many inboxes at once leave their rows of `log` for later: each would dirty a page.
     static let deferredFrom = 64
     /// More waiting rows than this are settled at the next group commit: 16 MiB of memory would hold ten times as many.
-    static let deferredLimit = 16_384
+    static let deferredLimit = 4_096
     /// Entries after which the watermark moves although little waits, so that opening stays quick.
     static let watermarkDistance: Int64 = 65_536
 
