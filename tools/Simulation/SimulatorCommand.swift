@@ -15,6 +15,8 @@ public enum SimulatorCommand {
         var keepGoing = false
         var json = false
         var small: SmallScope.Bounds?
+        var soak: Int?
+        var pace = 1
     }
 
     /// Runs the command; returns the exit code.
@@ -39,6 +41,8 @@ public enum SimulatorCommand {
             case "--exhaustive":
                 options.small = SmallScope.Bounds(
                     acts: Int(rest.popFirst() ?? "") ?? 2, cuts: Int(rest.popFirst() ?? "") ?? 1)
+            case "--soak": options.soak = Int(rest.popFirst() ?? "") ?? 72
+            case "--pace": options.pace = max(1, Int(rest.popFirst() ?? "") ?? 1)
             case "--kinds": options.small?.kinds = Int(rest.popFirst() ?? "") ?? 9
             default:
                 print(help)
@@ -53,6 +57,9 @@ public enum SimulatorCommand {
                 return 2
             #endif
         }
+        if let rounds = options.soak {
+            return Soak(rounds: rounds, pace: options.pace, seed: options.seed, json: options.json).run()
+        }
         return run(options)
     }
 
@@ -66,6 +73,8 @@ public enum SimulatorCommand {
           --bug NAME        plant a fault (a build with the trait PlantedBugs)
           --verbose         print what happens; for one schedule
           --keep-going      count failures, do not stop at the first
+          --soak ROUNDS     no schedules: so many rounds of traffic without faults; files must stay as large (72)
+          --pace HOURS      virtual hours of such a round (1)
           --exhaustive A C  no schedules: every state of two devices, one item, up to A acts and up to C cuts
           --kinds N         with the first N kinds of acts only (9)
         """

@@ -87,6 +87,9 @@ enum ActBench {
                     kind.rawValue, size, (durable - begin) * 1_000, (looked - begin) * 1_000,
                     (folded - folding) * 1_000, load()))
         }
+        let rows = baseline_mark_rows(path)
+        guard rows > 0 else { throw Failure("C could not update the rows") }
+        print(String(format: "C, one UPDATE of a column of %d rows: %.0f ms; load %@", size, rows * 1_000, load()))
     }
 
     /// What a viewer asks for after a change.

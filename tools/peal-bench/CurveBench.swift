@@ -54,7 +54,9 @@ enum CurveBench {
             tellPoint("all entries folded", size, folding, "s")
             tellPoint("an entry folded", size, window.seconds * 1e6 / Double(window.entries), "us")
             window = (0, 0)
-            tellPoint("first page of 50", size, try each(100) { _ in _ = try replica.page(DeliveredQuery(), limit: 50) }, "us")
+            tellPoint(
+                "first page of 50", size, try each(100) { _ in _ = try replica.page(DeliveredQuery(), limit: 50) }, "us"
+            )
             tellPoint("counts", size, try each(100) { _ in _ = try replica.counts() }, "us")
             tellPoint(
                 "an act and taking it back", size,

@@ -16,7 +16,8 @@ enum DeviceFile {
             try store.begin()
             for index in first..<min(first + 1_000, devices) {
                 let hello = Hello(
-                    project: project.apiKey, inbox: .device(id: nil), replica: ReplicaID(high: 1 << 40, low: UInt64(index)),
+                    project: project.apiKey, inbox: .device(id: nil),
+                    replica: ReplicaID(high: 1 << 40, low: UInt64(index)),
                     proof: Proof(), attempt: 1, nonce: "", cursor: .start)
                 guard case .admitted(let admitted) = try store.admit(hello, project: project.key, now: now) else {
                     throw Failure("a device is not admitted")

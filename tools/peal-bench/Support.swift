@@ -89,7 +89,7 @@ func makeHub(in directory: String? = nil) throws -> (hub: HubServer, directory: 
     var configuration = HubConfiguration(databasePath: directory + "/hub.sqlite")
     configuration.httpPort = 0
     configuration.webSocketPort = 0
-    configuration.log = { print("hub: \($0)") }
+    configuration.log = { note("hub: \($0)") }
     return (try HubServer(configuration), directory)
 }
 

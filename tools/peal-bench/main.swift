@@ -19,6 +19,7 @@ do {
     case "latency": try await LatencyBench.run(rest)
     case "applied-devices": try await AppliedBench.run(rest)
     case "hub-devices": try DeviceFile.make(rest)
+    case "soak-devices": try await SoakDevices.run(rest)
     case "hub": try HubProcess.serve(rest)
     case "act": try ActBench.act(rest)
     case "mark": try ActBench.mark(rest)

@@ -9,8 +9,9 @@ package final class SQLiteHubStore: SQLHubStore {
     static let applicationID: Int32 = 0x5065_6148
     /// Appends to so many inboxes at once leave their rows of `log` for later: each would dirty a page.
     static let deferredFrom = 64
-    /// More waiting rows than this are settled at the next group commit: 16 MiB of memory would hold ten times as many.
-    static let deferredLimit = 16_384
+    /// More waiting rows than this are settled at the next group commit. Four times as many kept other publishers waiting for 20 ms more, and
+    /// made no wide publish cheaper (`tools/bench wide`, `fanout`).
+    static let deferredLimit = 4_096
     /// Entries after which the watermark moves although little waits, so that opening stays quick.
     static let watermarkDistance: Int64 = 65_536
 

@@ -83,15 +83,20 @@ static void publish_one(struct publisher *publisher) {
     counts.answered++;
 }
 
+static void connect_publisher(int index) {
+    struct publisher *publisher = publishers + index;
+    publisher->fd = connect_to(options.publish_port, 0);
+    if (publisher->fd < 0) fail("the publisher cannot connect");
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)1 << 32 | index};
+    epoll_ctl(poller, EPOLL_CTL_ADD, publisher->fd, &event);
+}
+
 void publishers_open(void) {
     if (options.way == NONE) return;
     publishers = calloc(options.publishers, sizeof *publishers);
     for (int index = 0; index < options.publishers; index++) {
         struct publisher *publisher = publishers + index;
-        publisher->fd = connect_to(options.publish_port, 0);
-        if (publisher->fd < 0) fail("the publisher cannot connect");
-        struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)1 << 32 | index};
-        epoll_ctl(poller, EPOLL_CTL_ADD, publisher->fd, &event);
+        connect_publisher(index);
         publisher->opened = options.way == HTTP;
         if (options.way == SOCKET) send_upgrade(publisher->fd, options.publish_path, 0);
         if (options.way == TOPIC) {
@@ -107,7 +112,13 @@ bool publishers_event(int index) {
     ssize_t count = recv(publisher->fd, publisher->heard + publisher->held, sizeof publisher->heard - 1 - publisher->held,
                          MSG_DONTWAIT);
     if (count < 0 && errno == EAGAIN) return true;
-    if (count <= 0) return false;
+    if (count <= 0) {
+        /* A server closes a connection on which nobody has asked for a while; the next publish is over another. */
+        if (publisher->busy || options.way != HTTP) return false;
+        close(publisher->fd);
+        publisher->fd = -1;
+        return true;
+    }
     publisher->opened = true;
     if (options.way != HTTP) return true;
     publisher->held += count;
@@ -141,6 +152,7 @@ double publish_pump(void) {
         while (sent < wanted && !publishers[index].busy && publishers[index].opened) {
             double due = pace > 0 ? began + sent / pace - now_seconds() : 0;
             if (due > 0) return due;
+            if (publishers[index].fd < 0) connect_publisher(index);
             publish_one(publishers + index);
         }
     }
