@@ -172,7 +172,7 @@ public final class ReplicaReader: ReplicaReading {
                 connection: specimen.connection, clock: clock, path: path, problems: specimen.problems)
             self.specimen = specimen
         } catch {
-            throw ReplicaError(error, opening: path)
+            throw ReplicaError(error, opening: path, advises: false)
         }
     }
 

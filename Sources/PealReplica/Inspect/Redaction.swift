@@ -4,6 +4,9 @@ internal import PealSQLite
 /// Takes out of rows what a person wrote or is called: titles, texts, payloads, data, names, tokens, proofs, secrets (docs/inspector.md,
 /// "What a redacted copy holds"). Positions, times, ids, authors, outcomes and sizes of tables stay.
 final class Redaction {
+    /// What stands where something was.
+    static let word = "redacted"
+
     private var names: [String: [[UInt8]: String]] = [:]
 
     /// The same word for the same name within one copy: `category-1`.
@@ -30,7 +33,7 @@ final class Redaction {
         func change(_ column: String, _ body: (SQLiteValue) -> SQLiteValue) {
             if let index = table.columns.firstIndex(of: column) { row[index] = body(row[index]) }
         }
-        func blank(_ column: String, _ text: String = "redacted") {
+        func blank(_ column: String, _ text: String = Redaction.word) {
             change(column) { $0 == .null ? $0 : .text(Array(text.utf8)) }
         }
         switch table.name {
