@@ -22,6 +22,8 @@ public actor Inbox {
         public var freshToken: (@Sendable () async -> String?)?
         /// The project's API key, or its instance id.
         public var project: String
+        /// Keys that the project's has replaced (docs/operations.md, "Secrets"): a file that was made with one of them is taken over.
+        public var formerProjects: [String] = []
         /// The hub.
         public var hub: HubAddress
         /// A PEM file of certificate authorities in place of the system's.
@@ -101,7 +103,7 @@ public actor Inbox {
         do {
             replica = try Replica(
                 path: configuration.path, identity: configuration.identity, project: configuration.project,
-                options: options)
+                formerProjects: configuration.formerProjects, options: options)
         } catch {
             executor.stop()
             throw PealError(error)

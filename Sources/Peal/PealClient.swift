@@ -29,6 +29,7 @@ public final class PealClient: Sendable {
     /// Where completions and observers are called.
     public let callbacks: CallbackContext
     private let apiSecret: String?
+    private let formerKeys: [String]
     let log: @Sendable (String) -> Void
     let connected = ConnectedUsers()
     let delivered: DeliveredCore
@@ -40,7 +41,9 @@ public final class PealClient: Sendable {
     ///
     /// - Parameters:
     ///   - hub: `http://host:port` of the hub's publishing side.
-    ///   - apiKey: the project's public key, or its instance id.
+    ///   - apiKey: the project's public key, or its instance id, which stays what it is when a key is replaced.
+    ///   - formerKeys: keys that `apiKey` has replaced: replicas that were made with one of them are taken over with all that they hold. Without
+    ///     that a replica of another key does not open, because it may be another project's.
     ///   - apiSecret: the project's secret, for programs on the operator's own machines only: it proves every user. Never give it to people's
     ///     devices; they bring an HMAC or a token from your server.
     ///   - logLevel: how much `log` gets.
@@ -52,13 +55,15 @@ public final class PealClient: Sendable {
     ///   - log: takes a line for whoever debugs, on any thread; never holds a secret or a body. By default standard error.
     /// - Throws: ``PealError``: `badURL`, `file` where the directory cannot be made.
     public init(
-        hub: String, apiKey: String, apiSecret: String? = nil, logLevel: LogLevel = .none, directory: String? = nil,
+        hub: String, apiKey: String, formerKeys: [String] = [], apiSecret: String? = nil, logLevel: LogLevel = .none,
+        directory: String? = nil,
         authorityPath: String? = nil, proxy: HubProxy? = nil, keep: KeepLimits? = nil,
         callbacks: CallbackContext = .main,
         log: (@Sendable (String) -> Void)? = nil
     ) throws(PealError) {
         self.hub = try HubAddress(hub, proxy: proxy)
         self.apiKey = apiKey
+        self.formerKeys = formerKeys
         self.apiSecret = apiSecret
         let directory = directory ?? Self.defaultDirectory
         self.directory = directory
@@ -78,6 +83,7 @@ public final class PealClient: Sendable {
         var device = Inbox.Configuration(
             path: directory + "/device.peal", identity: .device(id: nil), proof: Proof(), project: apiKey, hub: self.hub
         )
+        device.formerProjects = formerKeys
         device.authorityPath = authorityPath
         device.keep = keep
         device.log = self.log
@@ -121,12 +127,15 @@ public final class PealClient: Sendable {
 
     /// The file of an identity: named after it, so that a copy can be recognised; an email and an external id that look
     /// alike do not collide.
-    public func path(of identity: InboxIdentity) -> String {
+    public func path(of identity: InboxIdentity) -> String { Self.path(of: identity, in: directory) }
+
+    /// The same where there is no client.
+    package static func path(of identity: InboxIdentity, in directory: String) -> String {
         let name: String
         switch identity {
         case .device: name = "device"
         case .user(let externalID, let email):
-            name = [externalID.map { "id-" + Self.fileName($0) }, email.map { "email-" + Self.fileName($0) }]
+            name = [externalID.map { "id-" + fileName($0) }, email.map { "email-" + fileName($0) }]
                 .compactMap { $0 }.joined(separator: "+")
         }
         return directory + "/" + name + ".peal"
@@ -155,7 +164,7 @@ public final class PealClient: Sendable {
     }
 
     /// Who a user is; an empty name counts as none.
-    static func identity(_ externalID: String?, _ email: String?) throws(PealError) -> InboxIdentity {
+    package static func identity(_ externalID: String?, _ email: String?) throws(PealError) -> InboxIdentity {
         let externalID = externalID.flatMap { $0.isEmpty ? nil : $0 }
         let email = email.flatMap { $0.isEmpty ? nil : $0.lowercased() }
         guard externalID != nil || email != nil else {
@@ -183,6 +192,7 @@ public final class PealClient: Sendable {
     ) -> Inbox.Configuration {
         var configuration = Inbox.Configuration(
             path: path(of: identity), identity: identity, proof: proof, project: apiKey, hub: hub)
+        configuration.formerProjects = formerKeys
         configuration.authorityPath = authorityPath
         configuration.keep = keep
         configuration.log = log

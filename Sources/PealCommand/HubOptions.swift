@@ -33,13 +33,14 @@ enum HubOptions {
     static let yes = Option(name: "yes", short: "y", value: nil, help: "do not ask", isConfigurable: false)
 
     private static let hint = "`peal hub` printed it at its first start; `peal config set` keeps it."
+    private static let keyHint = "Give --key or --instance, or set PEAL_KEY. "
 
     /// A project's back end, by the options.
     ///
     /// - Throws: ``CommandError`` that names what is missing.
     static func backEnd(_ arguments: Arguments) throws(CommandError) -> HubCredentials {
         guard let key = arguments.value("key") ?? arguments.value("instance") else {
-            throw CommandError(code: .usage, message: "--key is missing.", hint: hint)
+            throw CommandError(code: .usage, message: "--key is missing.", hint: keyHint + hint)
         }
         let secret = try arguments.requiredSecret("secret", hint)
         return .project(instance: arguments.value("instance") ?? key, key: key, secret: secret)

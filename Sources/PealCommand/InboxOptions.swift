@@ -10,6 +10,10 @@ enum InboxOptions {
             name: "hub", value: "URL", help: "the hub's publishing side (http://127.0.0.1:8080)",
             environment: "PEAL_HUB"),
         Option(name: "key", value: "KEY", help: "the project's API key, or its instance id", environment: "PEAL_KEY"),
+        Option(
+            name: "former-key", value: "KEY",
+            help: "a key that --key has replaced: files that were made with it are taken over",
+            environment: "PEAL_FORMER_KEY", repeats: true),
         Option(name: "user", value: "ID", help: "a user's inbox, by external id", environment: "PEAL_USER"),
         Option(name: "email", value: "ADDRESS", help: "a user's inbox, by email", environment: "PEAL_EMAIL"),
         Option(name: "device", value: nil, help: "this device's own inbox, of its interests"),
@@ -82,7 +86,8 @@ enum InboxOptions {
             "key", "Give --key KEY, or set PEAL_KEY; `peal hub` printed it at its first start.")
         let hub = arguments.value("hub") ?? "http://127.0.0.1:8080"
         return try PealClient(
-            hub: hub, apiKey: key, logLevel: arguments.has("verbose") ? .debug : .none,
+            hub: hub, apiKey: key, formerKeys: arguments.list("former-key"),
+            logLevel: arguments.has("verbose") ? .debug : .none,
             directory: arguments.value("directory"), authorityPath: arguments.value("ca"),
             proxy: proxy(arguments, hub: hub), log: log)
     }
@@ -180,6 +185,6 @@ extension DeliveredItem {
         let text = body.content.map { " – " + Output.safe($0) } ?? ""
         let mark = (read ? " " : "●") + (archived ? "a" : " ")
         return Output.fit(String(number), 6) + mark + " " + Output.time(time) + "  "
-            + Output.fit(Output.safe(category ?? type), 12) + " " + Output.fit(title + text, 60)
+            + Output.fit(Output.safe(category ?? "-"), 12) + " " + Output.fit(title + text, 60)
     }
 }

@@ -19,13 +19,30 @@ func explain(_ error: any Error) -> CommandError {
             case .invalid, .badURL: .usage
             default: .failure
             }
-        var told = CommandError(code: code, message: error.message)
-        if [404, 410].contains(error.status) {
+        var told = CommandError(code: code, message: error.message, hint: hint(error))
+        if told.hint == nil, [404, 410].contains(error.status) {
             told.hint = "Check the id or name that was given, and --key: each project has its own."
         }
         return told
     case let error as ReplicaError: return CommandError(code: .badFile, message: error.message)
     default: return CommandError(code: .failure, message: "\(error)")
+    }
+}
+
+/// What to do about it, where the sentence does not say it.
+func hint(_ error: PealError) -> String? {
+    switch error.code {
+    case .unreachable, .notAHub:
+        return
+            "Does a hub run there? `peal hub` starts one, --hub or PEAL_HUB names another, and `peal doctor` looks at the way to it."
+    case .refused where error.status == 401:
+        return
+            "Check --key, --instance, --secret and --hmac: `peal doctor` tries them, `peal projects list` shows a hub's keys."
+    case .file where error.file == .otherIdentity:
+        return
+            "Inboxes of several projects want a directory each: --directory DIR, or in a profile `peal config set directory DIR`. "
+            + "Where this is the same project and its key was replaced, give --former-key with the old one."
+    default: return nil
     }
 }
 

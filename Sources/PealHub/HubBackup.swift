@@ -70,9 +70,20 @@ public enum HubBackup {
     }
 
     private static func open(_ path: String) throws(SQLiteError) -> Connection {
+        do throws(SQLiteError) {
+            return try openHub(path)
+        } catch {
+            // Two files have a part in this, and SQLite's words name none.
+            guard !error.message.contains(path) else { throw error }
+            throw SQLiteError(error.code, "\(path): \(error.message)")
+        }
+    }
+
+    private static func openHub(_ path: String) throws(SQLiteError) -> Connection {
         var options = Connection.Options()
         options.creates = false
         options.usesWriteAheadLog = false
+        guard exists(path) else { throw SQLiteError(.cantOpen, "\(path) is not there") }
         let connection = try Connection(path: path, options: options)
         // Refuses another program's file, and one of a newer version.
         guard try SQLiteHubStore.migrator.check(connection) > 0 else {

@@ -65,28 +65,6 @@ public struct HubConfiguration: Sendable {
     }
 }
 
-/// Why a hub does not start.
-public struct HubError: Error, Sendable, CustomStringConvertible {
-    /// A sentence that says what to look at.
-    public let message: String
-    /// The sentence.
-    public var description: String { message }
-}
-
-/// A tenant, as the operator gets to see it once.
-public struct HubProject: Sendable {
-    /// The instance id.
-    public let instance: String
-    /// The public key.
-    public let apiKey: String
-    /// The secret.
-    public let secret: String
-    /// Whether this start made it.
-    public let isNew: Bool
-    /// The token of the operator's routes (`/v1/projects`), where this start made one: only its hash is kept.
-    public let operatorToken: String?
-}
-
 /// A running hub: store, sessions and both listeners (ARCHITECTURE.md). Usable from any thread; also in an app's own tests.
 public final class HubServer: Sendable {
     /// The first project.
@@ -104,13 +82,16 @@ public final class HubServer: Sendable {
     private let http: HTTPServer
     private let writerThread: ConnectionExecutor
     private let nodes: (any HubNodes)?
+    private let lock: HubLock?
 
     /// Opens the store and listens. Blocks until both listeners take connections.
     ///
-    /// - Throws: ``HubError``: the file cannot be opened, is none of a hub's or is newer; the catalogue is not one; a port is
-    ///   taken. Nothing stays open.
+    /// - Throws: ``HubError``: the file cannot be opened, is none of a hub's or is newer; another hub runs on it; the catalogue is not one;
+    ///   a port is taken. Nothing stays open.
     public init(_ configuration: HubConfiguration) throws(HubError) {
         let clock: @Sendable () -> Milliseconds = { Self.now() }
+        let lock = try configuration.store == nil ? HubLock(of: configuration.databasePath) : nil
+        self.lock = lock
         let opened = try Self.open(configuration, now: clock())
         project = opened.project
         let service = try Self.guarded("the device side") { try WebSocketService(name: "peal-hub") }
@@ -148,7 +129,13 @@ public final class HubServer: Sendable {
             sockets = server
         } catch {
             Self.end(core, service: service, writer: writer, nodes: nodes)
-            throw error
+            throw HubError(
+                message: error.message, project: opened.project.isNew ? opened.project : nil, isOfListener: true)
+        }
+        if configuration.requiresHMAC, !project.requiresHMAC {
+            configuration.warn(
+                "project \(project.instance) was made without require-hmac and believes users who prove nothing; PUT /v1/projects/{instance} changes that"
+            )
         }
         httpPort = http.boundPort
         tls = configuration.tls
@@ -170,10 +157,12 @@ public final class HubServer: Sendable {
 
     private static func open(_ configuration: HubConfiguration, now: Milliseconds) throws(HubError) -> Opened {
         try guarded("the store \(storeName(configuration))") { () throws(HubStoreError) in
+            // Before a project is made, whose secret a start that fails would not show.
+            let categories = try configuration.catalogue.map(categories)
             let store = try openStore(configuration)
             let project = try firstProject(store, requiresHMAC: configuration.requiresHMAC, now: now)
             let (projects, operatorHash) = try tenants(store)
-            if let bytes = configuration.catalogue { try setCatalogue(bytes, store, of: project, now: now) }
+            if let categories { try setCatalogue(categories, store, of: project, now: now) }
             return Opened(
                 store: store, reader: try store.makeReader(), project: project,
                 projects: Projects(projects, operatorHash: operatorHash), nodes: try otherNodes(configuration))
@@ -289,19 +278,21 @@ public final class HubServer: Sendable {
                 }
             return HubProject(
                 instance: project.instance, apiKey: project.apiKey, secret: project.secret, isNew: known == nil,
-                operatorToken: operatorToken)
+                operatorToken: operatorToken, requiresHMAC: project.requiresHMAC)
+        }
+    }
+
+    private static func categories(_ bytes: [UInt8]) throws(HubStoreError) -> [Catalogue.Category] {
+        do throws(JSONError) {
+            return try Catalogue.categories(JSONObject(bytes[...]))
+        } catch {
+            throw HubStoreError(.invalid, "the catalogue cannot be read: \(error.reason)", underlying: error)
         }
     }
 
     private static func setCatalogue(
-        _ bytes: [UInt8], _ store: any HubStore, of project: HubProject, now: Milliseconds
+        _ categories: [Catalogue.Category], _ store: any HubStore, of project: HubProject, now: Milliseconds
     ) throws(HubStoreError) {
-        let categories: [Catalogue.Category]
-        do throws(JSONError) {
-            categories = try Catalogue.categories(JSONObject(bytes[...]))
-        } catch {
-            throw HubStoreError(.invalid, "the catalogue cannot be read: \(error.reason)", underlying: error)
-        }
         try store.group { () throws(HubStoreError) in
             guard let key = try store.project(project.instance)?.key else { return }
             _ = try store.setCatalogue(categories, in: key, now: now)
@@ -357,6 +348,7 @@ public final class HubServer: Sendable {
         core.committer.stop { done.open() }
         done.wait()
         Self.end(core, service: service, writer: writerThread, nodes: nodes)
+        lock?.release()
     }
 
     /// Closes the sockets, then the file, and ends the threads.
@@ -371,25 +363,4 @@ public final class HubServer: Sendable {
         writer.stop()
         core.sender.stop()
     }
-}
-
-/// Opens once; threads wait for it.
-final class DispatchLatch: @unchecked Sendable {
-    // The semaphore is the synchronisation.
-    private let semaphore: UnsafeMutablePointer<sem_t>
-
-    init() {
-        semaphore = .allocate(capacity: 1)
-        semaphore.initialize(to: sem_t())
-        sem_init(semaphore, 0, 0)
-    }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-
-    func open() { sem_post(semaphore) }
-
-    func wait() { while sem_wait(semaphore) != 0 {} }
 }

@@ -53,27 +53,39 @@ public final class Replica {
     ///   - path: of the file; its folder must be there.
     ///   - identity: whose inbox. A device's id may be nil; one that is given must be the bound one.
     ///   - project: the project's API key or instance id.
+    ///   - formerProjects: what named the same project before, such as a key that was replaced: a file that was made with one of them is
+    ///     taken over. So is one that no hub has welcomed and that holds no act, whatever key it was made with.
     ///   - options: clocks and limits.
     /// - Throws: ``ReplicaError``: `notAReplica`, `otherIdentity`, `cantOpen`, `readOnly`, and as the type says.
     public init(
-        path: String, identity: InboxIdentity, project: String, options: ReplicaOptions = ReplicaOptions()
+        path: String, identity: InboxIdentity, project: String, formerProjects: [String] = [],
+        options: ReplicaOptions = ReplicaOptions()
     ) throws(ReplicaError) {
         self.path = path
         self.identity = identity
         self.options = options
         let opened: (connection: Connection, readOnly: Bool)
-        let state: ReplicaState
+        var state: ReplicaState
         do throws(SQLiteError) {
             opened = try ReplicaFile.open(path, identity, project: project, options: options)
             state = try ReplicaState.loadOrFail(opened.connection)
+            if state.project != project, state.identity == ReplicaFile.text(identity), !opened.readOnly {
+                try ReplicaFile.takeOver(opened.connection, &state, by: project, from: formerProjects)
+            }
         } catch {
             throw ReplicaError(error, opening: path)
         }
         connection = opened.connection
         isReadOnly = opened.readOnly
         queries = Queries(connection: connection, clock: options.clock)
-        guard state.identity == ReplicaFile.text(identity), state.project == project else {
-            throw ReplicaError(.otherIdentity, "\(path) belongs to another identity or project")
+        guard state.identity == ReplicaFile.text(identity) else {
+            throw ReplicaError(.otherIdentity, "\(path) belongs to another user, or is a device's")
+        }
+        guard state.project == project else {
+            throw ReplicaError(
+                .otherIdentity,
+                "\(path) belongs to another project: it was made with the key \(state.project.prefix(8))…, and this is \(project.prefix(8))…"
+            )
         }
         if case .device(let id?) = identity, let inbox = state.inbox, inbox != id {
             throw ReplicaError(.otherIdentity, "\(path) is the inbox of another device")

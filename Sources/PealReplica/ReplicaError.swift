@@ -53,18 +53,28 @@ public struct ReplicaError: Error, Sendable, Equatable, CustomStringConvertible 
         self.sqliteCode = sqliteCode
     }
 
+    /// The file is a whole one of another application, as a hub's is.
+    package var isOfAnotherApplication: Bool { sqliteCode == SQLiteError.Code.otherApplication.rawValue }
+
     /// The code and the sentence.
     public var description: String { "\(code.rawValue): \(message)" }
 
     /// What SQLite says of a file that does not open: the file's name, and what somebody can do about it.
-    init(_ error: SQLiteError, opening path: String) {
-        self.init(ReplicaError(error), opening: path)
+    init(_ error: SQLiteError, opening path: String, advises: Bool = true) {
+        let words = ReplicaError(error)
+        // Which of our statements was the first to fail says nothing to who opens a file, and neither does a code of ours.
+        let code = error.code.rawValue > 0 ? " (SQLite \(error.code.rawValue))" : ""
+        self.init(
+            ReplicaError(words.code, error.message + code, sqliteCode: words.sqliteCode), opening: path,
+            advises: advises)
     }
 
     /// The same of an error that what follows the opening threw.
-    init(_ refused: ReplicaError, opening path: String) {
+    init(_ refused: ReplicaError, opening path: String, advises: Bool = true) {
         let advice: String? =
             switch refused.code {
+            // The inspector says what comes next.
+            case _ where !advises: nil
             case .cantOpen: "See whether its folder is there and may be written, and whether too many files are open."
             case .ioError: "Nothing was changed. Look at the disk and the system's log, then open it again."
             case .full: "Make room on the disk, then open it again."

@@ -61,6 +61,21 @@ enum ReplicaFile {
         }
     }
 
+    /// Gives the project another name, where its name is a former one, or where no hub has welcomed the file and it holds no act, so that
+    /// nothing in it is of a project.
+    static func takeOver(
+        _ connection: Connection, _ state: inout ReplicaState, by project: String, from former: [String]
+    ) throws(SQLiteError) {
+        if !former.contains(state.project) {
+            guard state.inbox == nil, try connection.int("SELECT count(*) FROM outbox") == 0 else { return }
+        }
+        try connection.statement("UPDATE replica SET project = ?1") { (update) throws(SQLiteError) in
+            update.bind(1, project)
+            try update.run()
+        }
+        state.project = project
+    }
+
     /// Lets SQLite undo the journal of somebody who died while the file was being turned to write-ahead logging, and does not turn
     /// it: it may be a foreign one.
     private static func undoJournal(_ path: String, _ options: ReplicaOptions) throws(SQLiteError) {

@@ -209,7 +209,7 @@ public final class ReplicaReader: ReplicaReading {
             specimen.judgeClosing()
             self.specimen = specimen
         } catch {
-            throw ReplicaError(error, opening: path)
+            throw ReplicaError(error, opening: path, advises: false)
         }
     }
 

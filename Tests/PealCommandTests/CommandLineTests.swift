@@ -46,6 +46,10 @@ import Testing
         (["hub", "--host", "0.0.0.0"], "Without TLS a hub listens on loopback only"),
         (["hub", "--tls-cert", "x"], "--tls-cert and --tls-key go together"),
         (["publish", "--instance", "i", "--secret", "s"], "To whom?"),
+        (["publish", "--user", "Mary", "a", "title"], "'title' is one word too many"),
+        (["publish", "--user", "Mary", "a title"], "'a title' stands for a file of publishes"),
+        (["inspect", "phone.peal", "explain", "2"], "'explain' stands before what it is about: peal inspect explain"),
+        (["explain", "2"], "FILE is missing"), (["explain", "phone.peal", "2"], "The item stands before the file"),
         (["publish", "--resume", "x"], "--resume goes with --file"),
         (["publish", "--file", "x", "a"], "One file at a time"), (["publish", "-"], "--key is missing"),
         (["-v", "--color", "pink", "inbox"], "--color takes one of auto, always, never"),
@@ -72,5 +76,7 @@ import Testing
             finished.errors.contains("note.peal") || finished.errors.contains("not a database"), "\(finished.errors)")
         let missing = try Peal.run("inspect", directory.path + "/none.peal")
         #expect(missing.status == 5)
+        let folder = try Peal.run("inspect", directory.path)
+        #expect(folder.status == 5 && folder.errors.contains("is a folder"), "\(folder.errors)")
     }
 }

@@ -124,7 +124,7 @@ import Testing
         let environment = hub.environment.merging(hub.publisher) { $1 }.merging(["PEAL_DIRECTORY": device.path]) { $1 }
         let words = ["publish", "--user", "Mary", "--title", "hush-hush", "-v"]
         let published = try Peal.run(words, environment: environment)
-        #expect(published.errors.hasPrefix("peal: POST /publish_api/v1/instances/{instance}/publishes/users: 200 in "))
+        #expect(published.errors.hasPrefix("peal: POST /v1/publishes: 201 in "))
         let inbox = try Peal.run(["inbox", "--user", "Mary", "--json", "--verbose"], environment: environment)
         #expect(inbox.errors.contains("peal: opened \(device.path)/id-%4dary.peal in "), "\(inbox.errors)")
         #expect(inbox.errors.contains("peal: session live after "))

@@ -26,6 +26,7 @@ struct ExplainTests {
         #expect(said.output.contains("deleted  no   It is here."))
         #expect(said.output.contains("took effect at position 3 and stands"))
         #expect(!said.output.contains("a title"), "no content")
+        #expect(try run("explain", "1").output == said.output, "by the user, as every other command has it")
         let json = try Peal.run("explain", "1", file, "--json")
         let object = try #require(
             try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])

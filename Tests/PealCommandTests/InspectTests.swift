@@ -137,6 +137,8 @@ struct InspectTests {
             )
             #expect(whole.output == redacted.output && redacted.status == 0, "\(view)")
         }
+        let same = try bench.run(["inspect", "diff", "phone.peal", "phone-redacted.peal"])
+        #expect(same.status == 0 && same.output.contains("Every item is shown alike."), "\(same)")
         let diff = try bench.run(["inspect", "diff", "phone-redacted.peal", "laptop-redacted.peal"])
         #expect(diff.status == 0 && diff.output.contains("it will agree when A's outbox is sent"), "\(diff)")
         #expect(

@@ -116,6 +116,53 @@ import Testing
         #expect(try config("path").output == path + "\n")
     }
 
+    @Test func `a path is kept as one that holds in every folder`() throws {
+        let directory = try Directory()
+        let path = directory.path + "/config"
+        for (key, value) in [("ca", "ca.pem"), ("secret-file", "~/secret"), ("directory", "/there")] {
+            #expect(try Peal.run(["config", "set", key, value], environment: ["PEAL_CONFIG": path]).status == 0)
+        }
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        #expect(lines[0].hasPrefix("ca = /") && lines[0].hasSuffix("/ca.pem"))
+        #expect(lines.dropFirst() == ["secret-file = ~/secret", "directory = /there"])
+    }
+
+    @Test func `a file of another key says so, and is taken over where the key was replaced`() throws {
+        let hub = try HubProcess()
+        let device = try Directory()
+        func inbox(_ key: String, _ words: String...) throws -> Finished {
+            try Peal.run(
+                ["inbox", "--user", "Mary", "--json", "--directory", device.path, "--key", key] + words,
+                environment: ["PEAL_HUB": hub.http])
+        }
+        // A key that nobody has leaves nothing that is of it.
+        #expect(try inbox("mistyped").status == 4)
+        #expect(try inbox(hub.key).status == 0)
+        let rotated = try Peal.run(
+            "projects", "rotate", hub.instance, "--key", "--json", "--directory", hub.directory.path)
+        let object = try JSONSerialization.jsonObject(with: Data(rotated.output.utf8)) as? [String: Any]
+        let key = try #require(object?["key"] as? String)
+        #expect(
+            try Peal.run(
+                "mark", "all-read", "--user", "Mary", "--offline", "--key", hub.key, "--directory", device.path
+            ).status == 0)
+        let refused = try inbox(key)
+        #expect(
+            refused.status == 5 && refused.errors.contains("another project") && refused.errors.contains("--former-key")
+        )
+        let doctor = try Peal.run(
+            ["doctor", "--offline", "--key", key, "--directory", device.path],
+            environment: ["PEAL_CONFIG": "/nonexistent"])
+        #expect(doctor.output.contains("of another project, or of a key that was replaced"), "\(doctor)")
+        // A running hub looks at its file every few seconds.
+        hub.stop()
+        try hub.start()
+        #expect(try inbox(key, "--former-key", hub.key).status == 0)
+        let outbox = try Peal.run(
+            ["outbox", "--user", "Mary", "--directory", device.path, "--key", key], environment: ["PEAL_HUB": hub.http])
+        #expect(outbox.status == 0 && outbox.output == "The outbox is empty\n", "\(outbox)")
+    }
+
     @Test func `a secret that others can read is told, and a secret in a file is used`() throws {
         let directory = try Directory()
         let (path, secret) = (directory.path + "/config", directory.path + "/secret")

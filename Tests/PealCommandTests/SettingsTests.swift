@@ -41,6 +41,45 @@ import Testing
             error?.code == .usage && error?.message.contains("/hub.conf" + message) == true, "\(error?.message ?? "")")
     }
 
+    @Test func `a number in a file that is none is named by file, line and key`() throws {
+        let arguments = try parse([], file: "host = a\nhttp-port = many\n")
+        let error = #expect(throws: CommandError.self) { try arguments.int("http-port", in: 0...9, default: 1) }
+        #expect(error?.message.hasSuffix("/hub.conf:2: 'http-port' takes a whole number from 0 to 9.") == true)
+    }
+
+    @Test func `what a first start makes is shown although the start fails, and what is refused makes nothing`() throws
+    {
+        let directory = try Directory()
+        let running = try HubProcess()
+        func hub(_ words: String...) throws -> Finished {
+            try Peal.run(["hub", "--directory", directory.path + "/hub"] + words)
+        }
+        let catalogue = directory.path + "/catalogue.json"
+        try "{".write(toFile: catalogue, atomically: true, encoding: .utf8)
+        let nowhere = directory.path + "/none.pem"
+        let missing = try hub("--tls-cert", nowhere, "--tls-key", catalogue)
+        #expect(
+            missing.status == 5 && missing.errors.contains("The certificate \(nowhere) is not there"), "\(missing)")
+        #expect(!FileManager.default.fileExists(atPath: directory.path + "/hub"))
+        let broken = try hub("--catalogue", catalogue, "--http-port", "0", "--websocket-port", "0")
+        #expect(broken.status == 1 && broken.output.isEmpty, "\(broken)")
+        let taken = try hub("--http-port", "0", "--websocket-port", String(running.webSocketPort))
+        #expect(taken.status == 1 && taken.errors.contains("--websocket-port"), "\(taken)")
+        #expect(taken.output.contains("  secret    ") && taken.output.contains("  operator  "), "\(taken)")
+    }
+
+    @Test func `a second hub on a file does not start, and the first one goes on`() throws {
+        let running = try HubProcess()
+        let second = try Peal.run(
+            "hub", "--directory", running.directory.path, "--http-port", "0", "--websocket-port", "0")
+        #expect(second.status == 1 && second.errors.contains("another hub runs on"), "\(second)")
+        let published = try Peal.run("publish", "--user", "Mary", "--title", "x", environment: running.publisher)
+        #expect(published.status == 0)
+        // The lock goes with the process, however it ends.
+        running.stop(signal: SIGKILL)
+        try running.start()
+    }
+
     @Test func `a variable that is no number, or no switch, is named`() throws {
         let error = #expect(throws: CommandError.self) { try parse([], ["PEAL_HUB_INSECURE": "perhaps"]) }
         #expect(error?.message.contains("$PEAL_HUB_INSECURE is a switch") == true)

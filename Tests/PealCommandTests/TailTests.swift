@@ -101,7 +101,8 @@ struct TailTests {
         (["--since", "all", "--last", "1"], "exclude each other"), (["--format", "{nope}"], "number, id, title"),
         (["--format", "{title"], "without a '}'"), (["--format", "x", "--json"], "exclude each other"),
         (["word"], "one word too many"), (["--exec", "no-such-program"], "is no program"),
-        (["--exec", "--", "true"], "is no program"), (["--interest", "apple"], "peal interests add apple"),
+        (["--exec", "--", "true"], "is no program"), (["--exec", "/etc/passwd"], "chmod +x /etc/passwd"),
+        (["--interest", "apple"], "peal interests add apple"),
     ])
     func `a mistake is named, with exit code 2`(words: [String], says: String) throws {
         let directory = try Directory()

@@ -28,6 +28,25 @@ import Testing
         }
     }
 
+    @Test func `of a small file that is cut off is read what is there, although its schema is not`() throws {
+        let bench = try Specimens(items: 1)
+        // As it was made, page for page: VACUUM gives each table another place.
+        bench.folder.copy("replica", to: "closed")
+        try Connection(path: bench.folder.file("closed")).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        let whole = Bytes.read(bench.folder.file("closed"))
+        let path = bench.folder.file("cut")
+        for size in stride(from: 12 * 4_096, to: whole.count, by: 4_096) {
+            for more in [0, 1_000] {
+                Bytes.write(path, whole[..<(size + more)])
+                let reader = try ReplicaReader(inspecting: path, clock: bench.clock.clock)
+                #expect(reader.problems.first?.contains("is cut off") == true)
+                #expect(!FileSurvey(path).tables.isEmpty)
+                #expect(try reader.inspect().items <= 1, "\(size)")
+            }
+        }
+        #expect(FreshPages(bench.folder.path) != nil)
+    }
+
     @Test(arguments: [UInt8(0xA5), 0])
     func `each page overwritten in turn is found, and the file stays as it is`(filling: UInt8) throws {
         let bench = try Specimens()

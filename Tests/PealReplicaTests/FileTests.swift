@@ -89,10 +89,27 @@ import Testing
             try folder.open(identity: .user(externalID: nil, email: "alice"))
         }
         #expect(email?.code == .otherIdentity)
-        let project = #expect(throws: ReplicaError.self) {
-            try Replica(path: folder.file(), identity: alice, project: "another")
+        try folder.open().connect(TestHub())
+        func other(_ former: [String] = []) throws -> Replica {
+            try Replica(path: folder.file(), identity: alice, project: "another", formerProjects: former)
         }
+        let project = #expect(throws: ReplicaError.self) { try other() }
         #expect(project?.code == .otherIdentity)
+        #expect(throws: ReplicaError.self) { try other(["a third"]) }
+        // Its key was replaced: it is the same file, and of the new one from now on.
+        #expect(try other(["a third", "project"]).replicaID() == id)
+        #expect(try other().hello(proof: Proof()).project == "another")
+        #expect(throws: ReplicaError.self) { try folder.open() }
+    }
+
+    @Test func `a file that no hub has welcomed is of no project, unless it holds an act`() throws {
+        let folder = Folder()
+        _ = try folder.open()
+        func other() throws -> Replica { try Replica(path: folder.file(), identity: alice, project: "another") }
+        try other().enqueue(.preference(category: "a", channel: "email", enabled: false))
+        let error = #expect(throws: ReplicaError.self) { try folder.open() }
+        #expect(error?.code == .otherIdentity)
+        #expect(try other().outbox().count == 1)
     }
 
     @Test func `a device's file knows its id after the first welcome`() throws {

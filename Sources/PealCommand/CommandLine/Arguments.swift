@@ -7,6 +7,8 @@ struct Arguments: Sendable {
     private var values: [String: [String]]
     /// Switches that the environment turned off.
     private var off: Set<String> = []
+    /// Where the environment or a file has a value, for whoever wrote it.
+    private var sources: [String: String] = [:]
 
     init(path: [String], operands: [String], values: [String: [String]] = [:]) {
         self.path = path
@@ -28,6 +30,7 @@ struct Arguments: Sendable {
         guard option.value == nil else {
             try Self.check(value, of: option, from: source)
             values[option.name, default: []].append(value)
+            sources[option.name] = source
             return
         }
         switch value.lowercased() {
@@ -75,7 +78,8 @@ struct Arguments: Sendable {
     func int(_ name: String, in range: ClosedRange<Int>, default fallback: Int) throws(CommandError) -> Int {
         guard let text = value(name) else { return fallback }
         guard let number = Int(text), range.contains(number) else {
-            throw .usage("--\(name) takes a whole number from \(range.lowerBound) to \(range.upperBound).")
+            let place = sources[name] ?? "--\(name)"
+            throw .usage("\(place) takes a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
@@ -214,6 +218,10 @@ extension Arguments {
             throw .usage("\(command.operands[operands.count].name) is missing.")
         }
         if operands.count > command.operands.count, command.operands.last?.repeats != true {
+            if let word = operands.first(where: { word in command.subcommands.contains { $0.name == word } }) {
+                let whole = (path + [word]).joined(separator: " ")
+                throw .usage("'\(word)' stands before what it is about: \(whole) …")
+            }
             if !command.subcommands.isEmpty {
                 let known = command.subcommands.map(\.name).joined(separator: ", ")
                 throw .usage("'\(operands[0])' is no command of '\(path.joined(separator: " "))'. There are: \(known).")

@@ -107,6 +107,8 @@ enum ConfigCommand {
         if let option = Profiles.configurable(root)[key] {
             var check = Arguments(path: [], operands: [])
             try check.set(option, value, from: key)
+            // A path is meant from here, and read from anywhere.
+            if option.kind != .text, !value.hasPrefix("~/") { value = URL(fileURLWithPath: value).path }
         }
         if value != value.trimmingCharacters(in: .whitespaces) || (value.hasPrefix("\"") && value.hasSuffix("\"")) {
             value = "\"\(value)\""

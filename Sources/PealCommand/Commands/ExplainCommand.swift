@@ -1,3 +1,4 @@
+import Peal
 import PealModel
 import PealReplica
 
@@ -5,21 +6,41 @@ import PealReplica
 enum ExplainCommand {
     static let command = Command(
         name: "explain", summary: "say why an item is as it is shown: who set what, when, and which rule decided",
-        discussion: "Reads a file only: safe on a live one, and on a customer's copy. Shows no content.",
+        discussion: """
+            Reads a file only: safe on a live one, and on a customer's copy. Shows no content. In place of the file --user, --email or
+            --device names an inbox of this machine.
+            """,
         operands: [
             Operand(name: "ITEM", help: "an item's number or id, as `peal inbox` shows it"),
-            InspectFile.file,
+            Operand(name: "FILE", help: "a .peal file", optional: true, kind: .file),
         ],
-        options: [Option(name: "json", value: nil, help: "JSON")],
-        examples: ["peal explain 12 ~/.local/share/peal/id-%4dary.peal"], run: run)
+        options: [Option(name: "json", value: nil, help: "JSON")]
+            + InboxOptions.all.filter { ["user", "email", "device", "directory"].contains($0.name) },
+        examples: ["peal explain 12 --user Mary", "peal explain 12 phone.peal"], run: run)
+
+    /// The file that is named, else that of an inbox of this machine.
+    private static func file(_ arguments: Arguments) throws -> String {
+        if arguments.operands.count > 1 { return arguments.operands[1] }
+        let (user, email) = (arguments.value("user"), arguments.value("email"))
+        guard arguments.has("device") || user != nil || email != nil else {
+            throw CommandError(
+                code: .usage, message: "FILE is missing.",
+                hint: "Give a .peal file, or --user ID, --email ADDRESS or --device.")
+        }
+        let identity = arguments.has("device") ? .device(id: nil) : try PealClient.identity(user, email)
+        return PealClient.path(of: identity, in: arguments.value("directory") ?? PealClient.defaultDirectory)
+    }
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
         let word = arguments.operands[0]
         let (number, id) = (Position(word), ItemID(word))
         guard number != nil || id != nil else {
-            throw CommandError.usage("'\(word)' is neither an item's number nor its id.")
+            let isTurned = arguments.operands.count > 1 && Position(arguments.operands[1]) != nil
+            throw CommandError(
+                code: .usage, message: "'\(word)' is neither an item's number nor its id.",
+                hint: isTurned ? "The item stands before the file." : nil)
         }
-        let file = try InspectFile(arguments.operands[1])
+        let file = try InspectFile(file(arguments))
         let reader = file.reader
         let found: Explanation?
         do throws(ReplicaError) {

@@ -107,12 +107,18 @@ enum HubBackupCommand {
             } else {
                 for (name, value) in facts { Output.line("\(Output.fit(name, 6)) \(value.description)") }
             }
+            if verb == "restore" {
+                Output.remark("Start the hub; devices notice by themselves, and there is nothing to do on them.")
+            }
             return .success
         case .failure(let error):
             if stopped.flag.load(ordering: .relaxed) {
                 throw CommandError(code: .interrupted, message: "Stopped; nothing was changed.")
             }
-            throw CommandError(code: .failure, message: "The \(verb) was not done: \(error.message).")
+            let isThere = FileManager.default.fileExists(atPath: path)
+            throw CommandError(
+                code: .failure, message: "The \(verb) was not done: \(error.message).",
+                hint: verb == "backup" && !isThere ? "Give the hub's --directory." : nil)
         }
     }
 

@@ -87,8 +87,6 @@ extension HubCommand {
                 }
             }
             configuration.storeListen = arguments.value("store-listen")
-        } else {
-            try makeDirectory(directory)
         }
         configuration.host = arguments.value("host") ?? "127.0.0.1"
         configuration.httpPort = UInt16(try arguments.int("http-port", in: 0...65_535, default: 8_080))
@@ -111,6 +109,7 @@ extension HubCommand {
         }
         configuration.limits = try limits(arguments, host: configuration.host)
         try check(configuration, arguments)
+        if configuration.store == nil { try makeDirectory(directory) }
         return configuration
     }
 
@@ -150,6 +149,10 @@ extension HubCommand {
     private static func check(_ configuration: HubConfiguration, _ arguments: Arguments) throws(CommandError) {
         guard (configuration.certificatePath == nil) == (configuration.keyPath == nil) else {
             throw .usage("--tls-cert and --tls-key go together.")
+        }
+        for (name, path) in [("certificate", configuration.certificatePath), ("key", configuration.keyPath)] {
+            guard let path, !FileManager.default.isReadableFile(atPath: path) else { continue }
+            throw CommandError(code: .badFile, message: "The \(name) \(path) is not there, or cannot be read.")
         }
         guard isLoopback(configuration.host) || configuration.certificatePath != nil || arguments.has("insecure") else {
             throw CommandError(

@@ -41,7 +41,13 @@ enum HubCommand {
         do {
             hub = try HubServer(configuration)
         } catch {
-            throw CommandError(code: .failure, message: "The hub does not start: \(error.message).")
+            // Nobody else shows the secret of what was made.
+            if let project = error.project { announce(project, json: arguments.has("json")) }
+            throw CommandError(
+                code: .failure, message: "The hub does not start: \(error.message).",
+                hint: error.isOfListener
+                    ? "Another program, or another hub, may have it: give other ports with --http-port and --websocket-port."
+                    : nil)
         }
         if !isLoopback(configuration.host), configuration.certificatePath == nil {
             let text =
@@ -106,12 +112,20 @@ enum HubCommand {
         let secure = configuration.certificatePath != nil
         let http = "\(secure ? "https" : "http")://\(configuration.host):\(hub.httpPort)"
         let socket = "\(secure ? "wss" : "ws")://\(configuration.host):\(hub.webSocketPort)/"
-        let project = hub.project
+        announce(hub.project, listeners: (http, socket), json: json)
+        guard !json else { return }
+        Output.line("Publishing on \(http)")
+        Output.line("Devices on    \(socket)")
+    }
+
+    private static func announce(
+        _ project: HubProject, listeners: (http: String, socket: String)? = nil, json: Bool
+    ) {
         if json {
             var writer = JSONWriter()
             writer.beginObject()
-            writer.member("http", http)
-            writer.member("websocket", socket)
+            writer.member("http", listeners?.http)
+            writer.member("websocket", listeners?.socket)
             writer.member("instance", project.instance)
             if project.isNew {
                 writer.member("key", project.apiKey)
@@ -134,7 +148,5 @@ enum HubCommand {
             Output.line("The operator's token, for /v1/projects, is shown this once:")
             Output.line("  operator  \(token)")
         }
-        Output.line("Publishing on \(http)")
-        Output.line("Devices on    \(socket)")
     }
 }

@@ -72,15 +72,18 @@ extension InspectCommand {
         if a.epoch != b.epoch {
             lines.append("They follow two logs: the hub was replaced between them, or one has not been welcomed.")
         } else if a.position == b.position {
-            let same = a.chain == b.chain && found.a.sum == found.b.sum
+            let same = a.chain == b.chain && (found.hasRedacted || found.a.sum == found.b.sum)
             lines.append(
                 same
-                    ? "Both stand at position \(a.position), with one chain and one sum: their bases are the same."
+                    ? "Both stand at position \(a.position), with one chain\(found.hasRedacted ? "" : " and one sum"): their bases are the same."
                     : "Both stand at position \(a.position) with \(a.chain == b.chain ? "one chain" : "two chains") and "
                         + "\(found.a.sum == found.b.sum ? "one sum" : "two sums").")
         } else {
             let behind = a.position < b.position ? "A" : "B"
             lines.append("\(behind) is \(abs(a.position - b.position)) entries behind.")
+        }
+        if found.hasRedacted {
+            lines.append("A redacted copy has bodies, names and a sum of its own: these are not compared.")
         }
         if found.isEqual {
             lines.append("Every item is shown alike, and preferences, interests and marks are the same.")

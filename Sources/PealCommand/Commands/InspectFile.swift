@@ -1,3 +1,4 @@
+import Foundation
 import PealModel
 import PealReplica
 
@@ -32,10 +33,16 @@ struct InspectFile {
         let survey = FileSurvey(path)
         var lines = survey.problems
         if lines.isEmpty { lines = [error.message] }
+        let give = "Give the path of a .peal file; `ls ~/.local/share/peal` shows those of this machine."
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
+            return CommandError(code: .badFile, message: "\(Output.safe(path)) is a folder.", hint: give)
+        }
         let hint =
-            error.code == .cantOpen
-            ? "Give the path of a .peal file; `ls ~/.local/share/peal` shows those of this machine."
-            : "If it is a copy, copy it again, with \(path)-wal; else see `peal inspect repair --help`."
+            error.code == .cantOpen || error.isOfAnotherApplication
+            ? give
+            : "If it is a copy, copy it again, with \(path)-wal. Else `peal inspect repair` cannot read more of it than this: without "
+                + "the file the hub sends all again, but acts that had not gone out are lost."
         return CommandError(code: .badFile, message: lines.map(Output.safe).joined(separator: "\n"), hint: hint)
     }
 

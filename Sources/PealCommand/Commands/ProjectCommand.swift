@@ -121,6 +121,11 @@ enum ProjectCommand {
                 overlapSeconds: Int64(overlap))
         }
         show(rotated, withSecret: arguments.has("secret"), arguments)
+        if arguments.has("key") {
+            Output.remark(
+                "Give apps the new key together with the old one as a former key: without that they do not open what they hold. "
+                    + "Apps that name the project by its instance id need nothing.")
+        }
         return .success
     }
 
@@ -131,6 +136,9 @@ enum ProjectCommand {
                 ? try file.close(arguments.operands[0]) : try file.revokeOld(arguments.operands[0])
         }
         show(revoked, withSecret: false, arguments)
+        if !arguments.has("close") {
+            Output.remark("What was replaced opens nothing any more; a running hub notices within seconds.")
+        }
         return .success
     }
 
@@ -147,14 +155,14 @@ enum ProjectCommand {
         let ends = [("old key", tenant.oldKeyUntil), ("old secret", tenant.oldSecretUntil)]
         guard arguments.has("json") else {
             Output.line("instance  \(tenant.instance)\(tenant.isClosed ? "  (closed)" : "")")
-            if !tenant.name.isEmpty { Output.line("  name    \(tenant.name)") }
-            Output.line("  key     \(tenant.apiKey)")
-            if withSecret { Output.line("  secret  \(tenant.secret)") }
-            if !tenant.requiresHMAC { Output.line("  believes users who prove nothing") }
+            if !tenant.name.isEmpty { Output.line("name      \(tenant.name)") }
+            Output.line("key       \(tenant.apiKey)")
+            if withSecret { Output.line("secret    \(tenant.secret)") }
+            if !tenant.requiresHMAC { Output.line("believes users who prove nothing") }
             for (what, until) in ends {
                 guard let until, !tenant.isClosed else { continue }
                 let date = Date(timeIntervalSince1970: Double(until) / 1_000)
-                Output.line("  \(what) good until \(date.ISO8601Format())")
+                Output.line("\(what) good until \(date.ISO8601Format())")
             }
             return
         }

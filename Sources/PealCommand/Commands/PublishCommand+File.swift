@@ -29,6 +29,13 @@ extension PublishCommand {
 
     static func runFile(_ path: String, _ arguments: Arguments) async throws -> ExitCode {
         if let other = single.first(where: arguments.has) {
+            if !arguments.has("file") {
+                throw CommandError(
+                    code: .usage,
+                    message:
+                        "'\(Output.safe(path))' stands for a file of publishes, which --\(other) does not go with.",
+                    hint: "Options say what one notification holds: --title TEXT, --body TEXT.")
+            }
             throw CommandError.usage("--file and --\(other) exclude each other: each line says to whom and what.")
         }
         var settings = PublishRun.Settings()

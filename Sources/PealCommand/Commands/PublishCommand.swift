@@ -49,27 +49,18 @@ enum PublishCommand {
         if let other = ["key-prefix", "resume"].first(where: arguments.has) {
             throw CommandError.usage("--\(other) goes with --file.")
         }
-        let hint = "`peal hub` printed it at its first start."
-        let instance = try arguments.required("instance", hint)
-        let secret = try arguments.requiredSecret("secret", hint)
+        let credentials = try HubOptions.backEnd(arguments)
         let interests = arguments.list("interest")
         let users = arguments.all("user")
         guard interests.isEmpty != users.isEmpty else {
             throw CommandError(code: .usage, message: "To whom?", hint: "Give either --interest NAME or --user ID.")
         }
         let title = try arguments.required("title", "A notification has a title.")
-        var alert: [(key: String, value: JSON)] = [("title", .string(title))]
-        if let body = arguments.value("body") { alert.append(("body", .string(body))) }
-        var data: [(key: String, value: JSON)] = []
-        for (option, key) in [("category", "category"), ("topic", "topic"), ("type", "type"), ("url", "action_url")] {
-            if let value = arguments.value(option) { data.append((key, .string(value))) }
-        }
-        var apns: [(key: String, value: JSON)] = [("aps", .object([("alert", .object(alert))]))]
-        if !data.isEmpty { apns.append(("data", .object(data))) }
-        // The interests surface asks for no key.
-        let api = try HubOptions.api(arguments, .project(instance: instance, key: "", secret: secret))
-        let id = try await api.publish(
-            platforms: .object([("apns", .object(apns))]), to: users.isEmpty ? .interests(interests) : .users(users))
+        let message = HubAPI.Message(
+            title: title, content: arguments.value("body"), type: arguments.value("type"),
+            actionURL: arguments.value("url"), category: arguments.value("category"), topic: arguments.value("topic"))
+        let api = try HubOptions.api(arguments, credentials)
+        let id = try await api.publish(message, interests: interests, users: users).id
         if arguments.has("json") {
             Output.line(String(decoding: JSON.object([("publishId", .string(id))]).bytes, as: UTF8.self))
         } else {

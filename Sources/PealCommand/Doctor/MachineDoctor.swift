@@ -43,7 +43,7 @@ struct MachineDoctor {
         for name in ["secret", "hmac", "proxy"] where arguments.has(name) { found.add(.ok, name, "given") }
         if let path = arguments.value("secret-file") {
             do throws(CommandError) {
-                _ = try SecretFile.read(path)
+                _ = try SecretFile.read(path, warns: false)
                 found.add(.ok, "secret-file", path)
             } catch {
                 found.add(.failed, "secret-file", error.message, "Write the secret there, with mode 600.")
@@ -110,7 +110,12 @@ struct MachineDoctor {
         let waiting = inspection.outbox.values.reduce(0, +) - dead
         var text = "version \(inspection.version), whole, \(inspection.counts.total) listed"
         text += ", \(waiting) acts wait, \(dead) dead letters"
-        if dead > 0 {
+        if let key = arguments.value("key"), inspection.project != key {
+            found.add(
+                .warning, name, text + "; of another project, or of a key that was replaced",
+                "With this --key it does not open: --directory gives each project files of its own; --former-key names an old key."
+            )
+        } else if dead > 0 {
             found.add(.warning, name, text, "`peal outbox` shows them; `peal outbox retry dead`, or discard dead.")
         } else if waiting > 1_000 {
             found.add(.warning, name, text, "They are sent at the next connection: `peal inbox` makes one.")

@@ -14,6 +14,11 @@ struct ItemProgram {
             name.contains("/")
             ? [name] : (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map { $0 + "/" + name }
         guard let found = places.first(where: { access($0, X_OK) == 0 && !isDirectory($0) }) else {
+            if let there = places.first(where: { access($0, F_OK) == 0 && !isDirectory($0) }) {
+                throw CommandError(
+                    code: .usage, message: "--exec: '\(Output.safe(there))' may not be run.",
+                    hint: "chmod +x \(Output.safe(there))")
+            }
             throw CommandError(
                 code: .usage, message: "--exec: '\(Output.safe(name))' is no program.",
                 hint: "Its arguments stand after '--': peal tail --exec PROGRAM -- ARGUMENT…")

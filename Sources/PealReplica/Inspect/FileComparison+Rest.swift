@@ -34,7 +34,7 @@ extension FileComparison {
     ) throws(ReplicaError) -> [RestDifference] {
         let (left, right) = (try a.0.read(a.0.rest), try b.0.read(b.0.rest))
         // Each redacted copy has numbered its names by itself.
-        let isRedacted = [a.1, b.1].contains { $0.project == Redaction.blank }
+        let isRedacted = [a.1, b.1].contains { $0.project == Redaction.word }
         let isOne = a.1.cursor.position == b.1.cursor.position && a.1.cursor.epoch == b.1.cursor.epoch
         let low = min(a.1.cursor.position, b.1.cursor.position)
         var found: [RestDifference] = []

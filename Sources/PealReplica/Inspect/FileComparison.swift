@@ -21,8 +21,11 @@ public struct FileComparison: Sendable {
         let (left, right) = (a.file.cursor, b.file.cursor)
         let isSame = left.epoch == right.epoch && left.position == right.position
         return totals[.diverged] != nil || rest.contains { $0.cause == .diverged }
-            || isSame && (left.chain != right.chain || a.sum != b.sum)
+            || isSame && (left.chain != right.chain || !hasRedacted && a.sum != b.sum)
     }
+
+    /// One of them is a redacted copy, whose bodies and sum are its own: they are not compared.
+    public var hasRedacted: Bool { [a, b].contains { $0.file.project == Redaction.word } }
 
     /// Both show the same.
     public var isEqual: Bool { totals.isEmpty && rest.isEmpty && failure == nil }
@@ -114,7 +117,7 @@ extension FileComparison {
         if a.shown.archived != b.shown.archived { fields.append("archived") }
         if a.shown.deleted != b.shown.deleted { fields.append("deleted") }
         let isLetGo = a.isLetGo != b.isLetGo
-        if a.body != b.body { fields.append("body") }
+        if a.body != b.body, !hasRedacted { fields.append("body") }
         if a.base != b.base, fields.isEmpty, max(a.touched, b.touched) <= low { fields.append("registers") }
         guard !fields.isEmpty else { return nil }
         let id = a.id == b.id ? a.id : nil

@@ -5,7 +5,7 @@ internal import PealSQLite
 /// "What a redacted copy holds"). Positions, times, ids, authors, outcomes and sizes of tables stay.
 final class Redaction {
     /// What stands in place of a text that has no name of its own.
-    static let blank = "redacted"
+    static let word = "redacted"
 
     private var names: [String: [[UInt8]: String]] = [:]
 
@@ -33,7 +33,7 @@ final class Redaction {
         func change(_ column: String, _ body: (SQLiteValue) -> SQLiteValue) {
             if let index = table.columns.firstIndex(of: column) { row[index] = body(row[index]) }
         }
-        func blank(_ column: String, _ text: String = Redaction.blank) {
+        func blank(_ column: String, _ text: String = Redaction.word) {
             change(column) { $0 == .null ? $0 : .text(Array(text.utf8)) }
         }
         switch table.name {

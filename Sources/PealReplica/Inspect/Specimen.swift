@@ -102,8 +102,12 @@ final class Specimen {
                 throw SQLiteError(.ioError, "\(path + suffix) cannot be copied: \(String(cString: strerror(errno)))")
             }
         }
-        if let bytes = condition.fullBytes, truncate(copy, off_t(bytes)) != 0 {
-            throw SQLiteError(.ioError, "its copy cannot be filled up: \(String(cString: strerror(errno)))")
+        if let bytes = condition.fullBytes {
+            let size = RawFile.size(copy)
+            guard truncate(copy, off_t(bytes)) == 0 else {
+                throw SQLiteError(.ioError, "its copy cannot be filled up: \(String(cString: strerror(errno)))")
+            }
+            if let header = condition.header { FreshPages(folder)?.fill(copy, from: size, header) }
         }
         if RawFile.size(copy + "-journal") > 0 {
             // Who died while the file was being made has left a journal: only a connection that writes undoes it.
