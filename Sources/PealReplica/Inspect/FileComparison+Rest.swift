@@ -1,4 +1,4 @@
-public import PealModel
+internal import PealModel
 internal import PealSQLite
 
 /// What two files say beside their items: preferences, interests, marks.
