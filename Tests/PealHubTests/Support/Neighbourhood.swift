@@ -6,6 +6,8 @@ import PealModel
 /// Two projects in one hub without sockets: what is the victim's, what a neighbour may show, and what is nobody's.
 final class Neighbourhood {
     let hub: HubWithoutListeners
+    /// Kept for as long as the hub: with it goes its database, to the next test.
+    private let fixture: StoreFixture
     let ours: Project
     let theirs: Project
     let now: Milliseconds = 1_700_000_000_000
@@ -21,6 +23,7 @@ final class Neighbourhood {
 
     init(_ kind: StoreKind) throws {
         let fixture = try StoreFixture(kind)
+        self.fixture = fixture
         let now = now
         ours = fixture.project
         theirs = try fixture.commit { (store) throws(HubStoreError) in
