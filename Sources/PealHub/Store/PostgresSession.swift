@@ -46,6 +46,8 @@
         private let settings: Settings
         private let isReader: Bool
         private let opening: String
+        /// Sets what holds for one transaction only, so that a pooler may give the next one another connection of the server.
+        private var parameters = ""
         private var utilities: [String: PostgresStatement] = [:]
         private(set) var waiting: [any WaitingRows] = []
         private var levels: [Level] = []
@@ -78,6 +80,7 @@
             }
             do throws(PostgresError) {
                 try connection.open()
+                try findParameters()
                 failures = 0
             } catch {
                 failures += 1
@@ -85,6 +88,24 @@
                 notBefore = .now + .milliseconds(Int.random(in: longest / 2...longest))
                 throw HubStoreError(postgres: error)
             }
+        }
+
+        /// Every statement has an index (`PostgresPlanTests`), and its plan is kept for as long as the connection: one that was made while a table
+        /// was small reads all of it later. So whole scans are forbidden, on PostgreSQL itself: other engines have other settings.
+        private func findParameters() throws(PostgresError) {
+            var settings = [
+                ("statement_timeout", "\(self.settings.statementTimeout)"),
+                ("lock_timeout", "\(self.settings.lockTimeout)"),
+                ("idle_in_transaction_session_timeout", "\(self.settings.idleTimeout)"),
+            ]
+            let version = try connection.execute(statement("SELECT version()"), PostgresParameters()).text(0, 0)
+            try connection.end()
+            if version.hasPrefix("PostgreSQL") {
+                // A plan that reads a small table whole has a cost that would call the compiler.
+                settings += ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"].map { ($0, "off") }
+            }
+            let calls = settings.map { "set_config('\($0.0)', '\($0.1)', true)" }
+            parameters = "SELECT " + calls.joined(separator: ", ")
         }
 
         // MARK: Transactions
@@ -95,12 +116,7 @@
             try connect()
             isInTransaction = true
             try utility(opening)
-            // For this transaction only, so that a pooler may give the next one another connection of the server.
-            let timeouts = [
-                ("statement_timeout", settings.statementTimeout), ("lock_timeout", settings.lockTimeout),
-                ("idle_in_transaction_session_timeout", settings.idleTimeout),
-            ]
-            try utility("SELECT " + timeouts.map { "set_config('\($0.0)', '\($0.1)', true)" }.joined(separator: ", "))
+            try utility(parameters)
         }
 
         /// Ends the transaction; durable when this returns. Where it throws, it is undone, or, with `unavailable`, perhaps not.
