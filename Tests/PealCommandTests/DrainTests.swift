@@ -72,7 +72,7 @@ import Testing
         #expect(hub.stop() == 0)
         let lines = hub.errors.split(separator: "\n")
         for line in lines { _ = try JSON(Array(line.utf8)[...]) }
-        #expect(lines.contains { $0.contains("\"route\":\"/publish_api/v1/instances/{instance}/publishes") })
+        #expect(lines.contains { $0.contains("\"route\":\"/v1/publishes") })
         for word in [hub.secret, hub.key, "Hidden title"] { #expect(!hub.errors.contains(word)) }
     }
 

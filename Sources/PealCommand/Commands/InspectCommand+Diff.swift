@@ -85,7 +85,7 @@ extension InspectCommand {
         if found.hasRedacted {
             lines.append("A redacted copy has bodies, names and a sum of its own: these are not compared.")
         }
-        if found.isEqual {
+        if found.isEqual, !found.hasRedacted {
             lines.append("Every item is shown alike, and preferences, interests and marks are the same.")
         } else if found.totals.isEmpty, found.failure == nil {
             lines.append("Every item is shown alike.")
