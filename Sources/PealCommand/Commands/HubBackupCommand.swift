@@ -1,7 +1,6 @@
 import Foundation
 import PealHub
 import PealModel
-import Synchronization
 
 /// `peal hub backup` and `peal hub restore`.
 enum HubBackupCommand {
@@ -80,26 +79,9 @@ enum HubBackupCommand {
         let path = (arguments.value("directory") ?? "hub") + "/hub.sqlite"
         let other = arguments.operands[0]
         let asJSON = arguments.has("json")
-        let stopped = Stop()
-        let signals = await Signals.interruption()
-        let watcher = Task.detached { for await _ in signals { stopped.flag.store(true, ordering: .relaxed) } }
-        defer { watcher.cancel() }
-        let result = await Task.detached { () -> Result<[(String, Value)], HubError> in
-            var shown = ContinuousClock.now
-            do throws(HubError) {
-                return .success(
-                    try work(path, other) { progress in
-                        // At most two lines a second, so that neither a terminal nor a log is flooded.
-                        if shown.duration(to: .now) > .milliseconds(500) {
-                            shown = .now
-                            show(progress, asJSON)
-                        }
-                        return !stopped.flag.load(ordering: .relaxed)
-                    })
-            } catch {
-                return .failure(error)
-            }
-        }.value
+        let (result, wasStopped) = await LongWork.run { (step) throws(HubError) in
+            try work(path, other) { progress in step { show(progress, asJSON) } }
+        }
         switch result {
         case .success(let facts):
             if asJSON {
@@ -112,7 +94,7 @@ enum HubBackupCommand {
             }
             return .success
         case .failure(let error):
-            if stopped.flag.load(ordering: .relaxed) {
+            if wasStopped {
                 throw CommandError(code: .interrupted, message: "Stopped; nothing was changed.")
             }
             let isThere = FileManager.default.fileExists(atPath: path)
@@ -126,9 +108,5 @@ enum HubBackupCommand {
         if asJSON { return Output.line(#"{"copied":\#(progress.copied),"total":\#(progress.total)}"#) }
         guard progress.total > 0 else { return Output.remark("looking through the copy for damage") }
         Output.remark("\(progress.copied * 100 / progress.total) % of \(progress.total) pages")
-    }
-
-    private final class Stop: Sendable {
-        let flag = Atomic(false)
     }
 }

@@ -1,8 +1,6 @@
 #if PostgreSQL
-    import Foundation
     import PealHub
     import PealModel
-    import Synchronization
 
     /// `peal hub migrate`.
     enum HubMigrateCommand {
@@ -32,32 +30,14 @@
             let path = from.hasPrefix("sqlite:") ? String(from.dropFirst(7)) : from
             let address = try arguments.required("to", "It names the database: postgresql://user@host/name.")
             let asJSON = arguments.has("json")
-            let stopped = Stop()
-            let signals = await Signals.interruption()
-            let watcher = Task.detached { for await _ in signals { stopped.flag.store(true, ordering: .relaxed) } }
-            defer { watcher.cancel() }
-            let result = await Task.detached { () -> Result<HubMigration.Report, HubError> in
-                var shown = ContinuousClock.now
-                do throws(HubError) {
-                    return .success(
-                        try HubMigration.run(from: path, to: address) { progress in
-                            // At most two lines a second, so that neither a terminal nor a log is flooded.
-                            if shown.duration(to: .now) > .milliseconds(500) {
-                                shown = .now
-                                show(progress, asJSON)
-                            }
-                            return !stopped.flag.load(ordering: .relaxed)
-                        })
-                } catch {
-                    return .failure(error)
-                }
-            }.value
+            let (result, wasStopped) = await LongWork.run { (step) throws(HubError) in
+                try HubMigration.run(from: path, to: address) { progress in step { show(progress, asJSON) } }
+            }
             switch result {
             case .success(let report):
                 tell(report, asJSON)
                 return .success
             case .failure(let error):
-                let wasStopped = stopped.flag.load(ordering: .relaxed)
                 throw CommandError(
                     code: wasStopped ? .interrupted : .failure, message: "The hub was not moved: \(error.message).",
                     hint: "The file is as it was. When that is mended, the same command begins, or goes on.")
@@ -92,10 +72,6 @@
             Output.line("moved    \(rows) rows of \(report.tables.count) tables, each compared")
             Output.line("inboxes  \(report.inboxes), heads \(report.heads) and sums \(sum) in both")
             Output.line("file     \(report.kept); start the hub with --store now")
-        }
-
-        private final class Stop: Sendable {
-            let flag = Atomic(false)
         }
     }
 #endif

@@ -8,7 +8,7 @@ extension Hub {
     func committed(_ appended: [Appended]) {
         metrics.entries.add(appended.count)
         tellFeeds(appended)
-        if nodes != nil { tellNodes(NodeNotice(appended)) }
+        if nodes != nil { tellNodes(NodeNotice(inboxes: Set(appended.map(\.inbox)))) }
         for entry in appended {
             guard let live = inboxes[entry.inbox] else { continue }
             if live.advance(to: entry.position, sum: entry.sum) { move(live) }
@@ -49,18 +49,5 @@ extension Hub {
         }
         moved.removeAll(keepingCapacity: true)
         pace.told(sessions, now: clock())
-    }
-}
-
-extension NodeNotice {
-    /// Of the inboxes that entries were appended to.
-    fileprivate init(_ appended: [Appended]) {
-        for entry in appended {
-            inboxes.insert(entry.inbox)
-            guard inboxes.count <= Self.limit else {
-                self = NodeNotice(isOfAll: true)
-                return
-            }
-        }
     }
 }

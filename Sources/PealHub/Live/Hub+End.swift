@@ -5,9 +5,7 @@ import PealWebSocket
 extension Hub {
     /// Ends the sessions of inboxes that are no more, or no longer allowed.
     func revoke(_ keys: [InboxKey]) {
-        var notice = NodeNotice()
-        notice.merge(NodeNotice(inboxes: Set(keys)))
-        tellNodes(notice)
+        tellNodes(NodeNotice(inboxes: Set(keys)))
         revokeHere(keys)
     }
 

@@ -20,8 +20,6 @@ extension Hub {
             self.assumeIsolated { hub in
                 guard hub.nodes != nil else { return }
                 hub.heard(NodeNotice(isOfAll: true))
-                // Whoever took it may have ended over it.
-                hub.fanOut()
                 hub.scheduleLook()
             }
         }

@@ -312,6 +312,8 @@ actor Hub {
         flushCursors(now)
         tidy()
         lookAtProjects(now)
+        // Another hub may have ended over a wide publish that it took.
+        if nodes != nil { fanOut() }
         tickFeeds(now: now)
         tickWebhooks(now: now)
         for line in restores.tick(now: now) { log(line) }

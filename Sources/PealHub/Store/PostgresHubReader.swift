@@ -103,18 +103,6 @@
             }
         }
 
-        /// Reads ``PostgresReadQueries/content`` from a column on.
-        static func content(_ row: Query, at column: Int32) throws(HubStoreError) -> EntryBytes {
-            guard !row.isNull(column + 1) else { return EntryBytes(row.blob(column)) }
-            guard let template = ItemTemplate(row.blob(column + 1)) else {
-                throw HubStoreError(.corrupt, "a template names no id")
-            }
-            return template.entry(
-                ItemID(
-                    time: row.int64(column + 2), counter: UInt64(row.int64(column + 3)), random: row.bits(column + 4))
-            )
-        }
-
         func inbox(_ id: String, in project: ProjectKey) throws(HubStoreError) -> InboxKey? {
             guard let publicID = PublicID.bytes(id) else { return nil }
             let row = try ask { () throws(HubStoreError) in try queries.inbox(public: publicID, in: project) }

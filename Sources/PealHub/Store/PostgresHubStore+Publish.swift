@@ -94,12 +94,6 @@
     }
 
     extension PostgresHubStore {
-        /// An inbox that gets an item.
-        private struct Target {
-            var tail: LogTail
-            var matched = MatchedInterests.none
-        }
-
         package func publish(_ request: PublishRequest, now: Milliseconds) throws(HubStoreError) -> PublishResult {
             var templates = try PublishTemplates(request, now: now)
             var matching: [InboxKey: MatchedInterests] = [:]
@@ -173,33 +167,37 @@
         }
 
         /// Locks the inboxes. Those of the same interests stand together.
-        private func targets(_ matching: [InboxKey: MatchedInterests]) throws(HubStoreError) -> [Target] {
-            var targets: [Target] = []
+        private func targets(_ matching: [InboxKey: MatchedInterests]) throws(HubStoreError) -> [PublishTarget] {
+            var targets: [PublishTarget] = []
             // One that was deleted since it was found gets nothing.
             for row in try lock(matching.keys) where row.kind != .deleted {
-                targets.append(Target(tail: LogTail(row), matched: matching[row.key] ?? .none))
+                targets.append(PublishTarget(tail: LogTail(row), matched: matching[row.key] ?? .none))
             }
             return targets.sorted { ($0.matched, $0.tail.inbox) < ($1.matched, $1.tail.inbox) }
         }
 
         /// Appends an item to each log; under a collapse key, what it replaces goes first.
         private func append(
-            _ templates: inout PublishTemplates, publish: Int64, to targets: [Target], time: Milliseconds,
+            _ templates: inout PublishTemplates, publish: Int64, to targets: [PublishTarget], time: Milliseconds,
             collapse: String?
         ) throws(HubStoreError) -> [Appended] {
             guard let collapse, !targets.isEmpty else {
-                return try append(&templates, publish: publish, to: targets[...], time: time)
+                return try templates.append(to: targets[...]) { (template, tails) throws(HubStoreError) in
+                    try append(template, publish: publish, to: tails, time: time)
+                }
             }
             var targets = targets
             let replaced = try replace(collapse, in: &targets, time: time)
-            let appended = try append(&templates, publish: publish, to: targets[...], time: time)
+            let appended = try templates.append(to: targets[...]) { (template, tails) throws(HubStoreError) in
+                try append(template, publish: publish, to: tails, time: time)
+            }
             try publishQueries.setCollapsed.run(
                 Integers(appended.map(\.inbox.row)), Integers(appended.map(\.position)), collapse)
             return replaced + appended
         }
 
         private func replace(
-            _ collapse: String, in targets: inout [Target], time: Milliseconds
+            _ collapse: String, in targets: inout [PublishTarget], time: Milliseconds
         ) throws(HubStoreError) -> [Appended] {
             var old: [InboxKey: ItemID] = [:]
             try publishQueries.collapsed.forEach(Integers(targets.map(\.tail.inbox.row)), collapse) { row in
@@ -216,22 +214,6 @@
                 targets[index].tail = LogTail(try inboxes.inbox(inbox))
             }
             return replaced
-        }
-
-        /// Appends an item to each log, in the order of the targets.
-        private func append(
-            _ templates: inout PublishTemplates, publish: Int64, to targets: ArraySlice<Target>, time: Milliseconds
-        ) throws(HubStoreError) -> [Appended] {
-            var appended: [Appended] = []
-            appended.reserveCapacity(targets.count)
-            var rest = targets
-            while let matched = rest.first?.matched {
-                let alike = rest.prefix { $0.matched == matched }
-                rest = rest.dropFirst(alike.count)
-                appended += try append(
-                    templates.template(matched), publish: publish, to: alike.map(\.tail), time: time)
-            }
-            return appended
         }
 
         private func append(

@@ -82,6 +82,22 @@ package struct PublishTemplates {
         return template
     }
 
+    /// Appends an item to each log, in the order of the targets, those of the same interests at once.
+    mutating func append(
+        to targets: ArraySlice<PublishTarget>,
+        by append: (ItemTemplate, [LogTail]) throws(HubStoreError) -> [Appended]
+    ) throws(HubStoreError) -> [Appended] {
+        var appended: [Appended] = []
+        appended.reserveCapacity(targets.count)
+        var rest = targets
+        while let matched = rest.first?.matched {
+            let alike = rest.prefix { $0.matched == matched }
+            rest = rest.dropFirst(alike.count)
+            appended += try append(template(matched), alike.map(\.tail))
+        }
+        return appended
+    }
+
     /// The item for devices of which these matched.
     package func item(_ matched: MatchedInterests) -> ItemBody {
         var item = body
@@ -98,4 +114,10 @@ package struct PublishTemplates {
     private static func precedes(_ left: String, _ right: String) -> Bool {
         left.utf8.lexicographicallyPrecedes(right.utf8)
     }
+}
+
+/// A log that a publish goes to.
+struct PublishTarget {
+    var tail: LogTail
+    var matched = MatchedInterests.none
 }

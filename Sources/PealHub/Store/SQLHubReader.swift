@@ -27,6 +27,29 @@ extension SQLHubReader {
         }
     }
 
+    /// What an entry is made of, from a column on: bytes, the template's bytes, time, counter and salt.
+    static func content(_ row: Query, at column: Int32) throws(HubStoreError) -> EntryBytes {
+        guard !row.isNull(column + 1) else { return EntryBytes(row.blob(column)) }
+        guard let template = ItemTemplate(row.blob(column + 1)) else {
+            throw HubStoreError(.corrupt, "a template names no id")
+        }
+        return template.entry(
+            ItemID(
+                time: row.int64(column + 2), counter: UInt64(row.int64(column + 3)), random: row.bits(column + 4)))
+    }
+
+    /// A snapshot's row of position, seq or counter, state and content; nil for a deleted item.
+    func snapshotRow(
+        _ found: Query, of inbox: InboxKey, hasFacts: Bool
+    ) throws(HubStoreError) -> SnapshotRow? {
+        let state = StoredItem(found, at: 2, seq: found.int64(1), position: found.int64(0)).state
+        guard !state.deleted else { return nil }
+        let entry = try ItemParts(try Self.content(found, at: 2 + StoredItem.columnCount).array)
+        return SnapshotRow(
+            id: entry.id, publish: entry.publish, time: entry.time, body: entry.body, state: state,
+            facts: hasFacts ? try restQueries.facts(at: state.position, of: inbox) : [])
+    }
+
     /// What the first page of a snapshot carries beside rows.
     func rest(of inbox: InboxRow) throws(HubStoreError) -> Page.Rest {
         let names =

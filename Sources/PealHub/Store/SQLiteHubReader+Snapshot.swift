@@ -32,16 +32,4 @@ extension SQLiteHubReader {
             return page
         }
     }
-
-    /// The row of ``ReadQueries/rows``; nil for a deleted item.
-    private func snapshotRow(
-        _ found: Query, of inbox: InboxKey, hasFacts: Bool
-    ) throws(HubStoreError) -> SnapshotRow? {
-        let state = StoredItem(found, at: 2, seq: found.int64(1), position: found.int64(0)).state
-        guard !state.deleted else { return nil }
-        let entry = try ItemParts(try Self.content(found, at: 2 + StoredItem.columnCount).array)
-        return SnapshotRow(
-            id: entry.id, publish: entry.publish, time: entry.time, body: entry.body, state: state,
-            facts: hasFacts ? try restQueries.facts(at: state.position, of: inbox) : [])
-    }
 }

@@ -34,17 +34,11 @@ extension SQLiteHubStore {
         return tails
     }
 
-    /// An inbox that gets an item.
-    private struct Target {
-        var tail: LogTail
-        var matched = MatchedInterests.none
-    }
-
     /// Every matching inbox once, those of the same interests together; nil where they are too many for one transaction.
     private func matchingTails(
         _ request: PublishRequest, _ interests: [String], and recipients: [LogTail]
-    ) throws(HubStoreError) -> [Target]? {
-        var targets = recipients.map { Target(tail: $0) }
+    ) throws(HubStoreError) -> [PublishTarget]? {
+        var targets = recipients.map { PublishTarget(tail: $0) }
         var known: [InboxKey: Int] = [:]
         for (index, name) in interests.enumerated() {
             let matched = MatchedInterests(index)
@@ -53,14 +47,14 @@ extension SQLiteHubStore {
             }
             // A user's inbox has no interests, so one interest alone cannot match an inbox twice.
             if interests.count == 1 {
-                targets += rows.map { Target(tail: $0, matched: matched) }
+                targets += rows.map { PublishTarget(tail: $0, matched: matched) }
             } else {
                 for tail in rows {
                     if let place = known[tail.inbox] {
                         targets[place].matched.formUnion(matched)
                     } else {
                         known[tail.inbox] = targets.count
-                        targets.append(Target(tail: tail, matched: matched))
+                        targets.append(PublishTarget(tail: tail, matched: matched))
                     }
                 }
             }
@@ -69,7 +63,7 @@ extension SQLiteHubStore {
         return Self.sorted(targets)
     }
 
-    private static func sorted(_ targets: [Target]) -> [Target] {
+    private static func sorted(_ targets: [PublishTarget]) -> [PublishTarget] {
         targets.sorted { ($0.matched, $0.tail.inbox) < ($1.matched, $1.tail.inbox) }
     }
 
@@ -83,9 +77,14 @@ extension SQLiteHubStore {
 
     /// Appends an item to each log; under a collapse key, what it replaces goes first.
     private func append(
-        _ templates: inout PublishTemplates, publish: Int64, to targets: [Target], time: Milliseconds, collapse: String?
+        _ templates: inout PublishTemplates, publish: Int64, to targets: [PublishTarget], time: Milliseconds,
+        collapse: String?
     ) throws(HubStoreError) -> [Appended] {
-        guard let collapse else { return try append(&templates, publish: publish, to: targets[...], time: time) }
+        guard let collapse else {
+            return try templates.append(to: targets[...]) { (template, tails) throws(HubStoreError) in
+                try append(template, publish: publish, to: tails, time: time)
+            }
+        }
         var replaced: [Appended] = []
         var targets = targets
         for index in targets.indices {
@@ -98,26 +97,13 @@ extension SQLiteHubStore {
             targets[index].tail = LogTail(try inboxes.inbox(inbox))
         }
         let first = nextSeq
-        let appended = try append(&templates, publish: publish, to: targets[...], time: time)
+        let appended = try templates.append(to: targets[...]) { (template, tails) throws(HubStoreError) in
+            try append(template, publish: publish, to: tails, time: time)
+        }
         for (offset, target) in targets.enumerated() {
             try publishQueries.setCollapsed.run(target.tail.inbox.row, collapse, first + Int64(offset))
         }
         return replaced + appended
-    }
-
-    /// Appends an item to each log, in the order of the targets.
-    private func append(
-        _ templates: inout PublishTemplates, publish: Int64, to targets: ArraySlice<Target>, time: Milliseconds
-    ) throws(HubStoreError) -> [Appended] {
-        var appended: [Appended] = []
-        var rest = targets
-        while let matched = rest.first?.matched {
-            let alike = rest.prefix { $0.matched == matched }
-            rest = rest.dropFirst(alike.count)
-            appended += try append(
-                templates.template(matched), publish: publish, to: alike.map(\.tail), time: time)
-        }
-        return appended
     }
 
     private func append(
@@ -181,13 +167,13 @@ extension SQLiteHubStore {
         guard let job else { return nil }
         var last: Int64 = 0
         var count = 0
-        var targets: [Target] = []
+        var targets: [PublishTarget] = []
         try publishQueries.targets.forEach(job.id, limit) { row in
             last = row.int64(0)
             count += 1
             if !job.isRetracted, row.int64(4) < InboxRow.Kind.deleted.rawValue {
                 targets.append(
-                    Target(
+                    PublishTarget(
                         tail: tail(InboxKey(row: last), head: row.int64(1), chain: row.bits(2), sum: row.bits(3)),
                         matched: MatchedInterests(low: row.bits(5), high: row.bits(6))))
             }

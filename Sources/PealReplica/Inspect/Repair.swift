@@ -219,7 +219,7 @@ extension ReplicaFile {
 extension Replica {
     /// Opens a file as what it says that it is, for whoever looks after a file and not after an inbox. Blocking.
     ///
-    /// - Throws: ``ReplicaError``: as ``init(path:identity:project:options:)``, and `corrupt` where the file does not say it.
+    /// - Throws: ``ReplicaError``: as ``init(path:identity:project:formerProjects:options:)``, and `corrupt` where the file does not say it.
     public static func open(
         _ path: String, options: ReplicaOptions = ReplicaOptions()
     ) throws(ReplicaError) -> Replica {
